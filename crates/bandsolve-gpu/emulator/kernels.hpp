@@ -15,7 +15,7 @@
 #undef CYCLIC
 #define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
 #define RESIDUAL(suffix, ...) KERNEL(residual_##suffix) KERNEL(repair_##suffix)
-#define CORRECT(suffix, ...) KERNEL(correct_##suffix)
+#define CORRECT(suffix, ...) KERNEL(correct_##suffix) KERNEL(summarize_##suffix)
 #define FACTORED(suffix, ...) \
   KERNEL(factor_##suffix) KERNEL(reducefactored_##suffix) KERNEL(substitutefactored_##suffix)
 #define SPARSE(suffix, ...) KERNEL(check_##suffix) KERNEL(scatter_##suffix) KERNEL(prune_##suffix)

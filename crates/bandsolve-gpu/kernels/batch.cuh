@@ -4,7 +4,7 @@
 #include "rpts.cuh"
 
 // Number of rows between two stored carried equations.
-#define CHUNK 16
+#define CHUNK 8
 
 // The rows of a chunk in shared memory, with one column per thread.
 template <class T> struct Chunk {
@@ -22,7 +22,7 @@ template <class T> struct Equation {
 };
 
 // Eliminate x_{j−1} between the carried equation and row j. Returns whether row j was the pivot row.
-template <class T> __device__ __forceinline__ bool eliminate(Equation<T>& carried, const T (&r)[3], T d, const Rule& rule) {
+template <class T, class Pivots> __device__ __forceinline__ bool eliminate(Equation<T>& carried, const T (&r)[3], T d, const Pivots& rule) {
   T v[2][4] = {{carried.near, carried.next, T{}, carried.rhs}, {r[0], r[1], r[2], d}};
   const bool swap = eliminate_columns<1, 1>(v, rule);
   carried = {v[1][1], v[1][2], v[1][3]};
@@ -33,9 +33,9 @@ template <class T> __device__ __forceinline__ bool eliminate(Equation<T>& carrie
 //
 // The carried equation is stored in `kept` every CHUNK rows (three numbers). The upward pass eliminates each chunk
 // again from this equation. Rows are therefore read twice, and only `kept` and x are written.
-template <class T>
+template <class T, class Pivots>
 __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>& source, const Columns<const T>& rhs,
-                                            const Columns<T>& out, T* kept, const Peaks<T>& peaks, const Rule& rule) {
+                                            const Columns<T>& out, T* kept, const Peaks<T>& peaks, const Pivots& rule) {
   typedef typename Of<T>::Real R;
   SHARED_BYTES(memory);
   const Chunk<T> chunk{reinterpret_cast<T*>(memory)};
@@ -44,31 +44,53 @@ __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>
   const Interleaved<T> own = source.of(cut, system);
   const T* const given = rhs.of(cut, system, column).first;
   T* const x = out.of(cut, system, column).first;
+  // The number of rows that are loaded before the first of them is needed.
+  constexpr int AHEAD = sizeof(T) <= 8 ? 4 : 2;
   const size_t step = cut.row_step, all = (size_t)cut.systems * cut.columns;
   // The rank of the largest entry, for rows that are not scaled.
   u32 entry = 0;
-  const auto load = [&](u32 j, T(&r)[3], T& d) {
-    own.row(cut, j, 0, r);
+  // Loads row j, or the last one before `end`. Later rows are loaded before earlier ones are eliminated.
+  const auto fetch = [&](u32 j, u32 end, T(&r)[3], T& d) {
+    const u32 row = j < end ? j : end - 1;
+    own.row(cut, row, 0, r);
+    d = given[row * step];
+  };
+  const auto scale_row = [&](T(&r)[3], T& d) {
     if (!rule.scale_rows) entry = larger(entry, largest_rank(r));
     const R by = row_scale(r, rule.scale_rows);
     UNROLL for (int s = 0; s < 3; ++s) r[s] = scale(r[s], by);
-    d = scale(given[j * step], by);
+    d = scale(d, by);
   };
-  T r[3], d;
-  load(0, r, d);
+  T r[3], d, next[AHEAD][3], next_d[AHEAD];
+  const auto fetch_all = [&](u32 j, u32 end) {
+    UNROLL for (int u = 0; u < AHEAD; ++u) fetch(j + u, end, next[u], next_d[u]);
+  };
+  const auto take = [&](int u, T(&r)[3], T& d) {
+    UNROLL for (int s = 0; s < 3; ++s) r[s] = next[u][s];
+    d = next_d[u];
+  };
+  fetch(0, cut.n, r, d);
+  fetch_all(1, cut.n);
+  scale_row(r, d);
   T first[3] = {r[0], r[1], r[2]}, first_d = d;
   Equation<T> carried = {r[1], r[2], d};
   u32 least = larger(rank(carried.near), rank(carried.next));
-  for (u32 j = 1; j < cut.n; ++j) {
-    if ((j - 1) % CHUNK == 0) {
-      T* const place = kept + (size_t)((j - 1) / CHUNK) * 3 * all + t;
-      place[0] = carried.near;
-      place[all] = carried.next;
-      place[2 * all] = carried.rhs;
+  for (u32 j = 1; j < cut.n; j += AHEAD) {
+    T now[AHEAD][3], now_d[AHEAD];
+    UNROLL for (int u = 0; u < AHEAD; ++u) take(u, now[u], now_d[u]);
+    fetch_all(j + AHEAD, cut.n);
+    UNROLL for (int u = 0; u < AHEAD; ++u) {
+      if (j + u >= cut.n) break;
+      if ((j + u - 1) % CHUNK == 0) {
+        T* const place = kept + (size_t)((j + u - 1) / CHUNK) * 3 * all + t;
+        place[0] = carried.near;
+        place[all] = carried.next;
+        place[2 * all] = carried.rhs;
+      }
+      scale_row(now[u], now_d[u]);
+      eliminate(carried, now[u], now_d[u], rule);
+      least = smaller(least, larger(rank(carried.near), rank(carried.next)));
     }
-    load(j, r, d);
-    eliminate(carried, r, d, rule);
-    least = smaller(least, larger(rank(carried.near), rank(carried.next)));
   }
   const T last = denoised(carried.near, rule);
   least = smaller(least, rank(last));
@@ -80,16 +102,24 @@ __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>
     const T* const place = kept + (size_t)(k - 1) * 3 * all + t;
     carried = {place[0], place[all], place[2 * all]};
     u32 below = 0;
-    for (u32 s = 0; s < rows; ++s) {
-      load(begin + s + 1, r, d);
-      chunk.at(Chunk<T>::A, s) = r[0];
-      chunk.at(Chunk<T>::B, s) = r[1];
-      chunk.at(Chunk<T>::C, s) = r[2];
-      chunk.at(Chunk<T>::D, s) = d;
-      chunk.at(Chunk<T>::NEAR, s) = carried.near;
-      chunk.at(Chunk<T>::NEXT, s) = carried.next;
-      chunk.at(Chunk<T>::RHS, s) = carried.rhs;
-      below |= (u32)eliminate(carried, r, d, rule) << s;
+    fetch_all(begin + 1, begin + rows + 1);
+    for (u32 s0 = 0; s0 < rows; s0 += AHEAD) {
+      T now[AHEAD][3], now_d[AHEAD];
+      UNROLL for (int u = 0; u < AHEAD; ++u) take(u, now[u], now_d[u]);
+      fetch_all(begin + s0 + 1 + AHEAD, begin + rows + 1);
+      UNROLL for (int u = 0; u < AHEAD; ++u) {
+        const u32 s = s0 + u;
+        if (s >= rows) break;
+        scale_row(now[u], now_d[u]);
+        chunk.at(Chunk<T>::A, s) = now[u][0];
+        chunk.at(Chunk<T>::B, s) = now[u][1];
+        chunk.at(Chunk<T>::C, s) = now[u][2];
+        chunk.at(Chunk<T>::D, s) = now_d[u];
+        chunk.at(Chunk<T>::NEAR, s) = carried.near;
+        chunk.at(Chunk<T>::NEXT, s) = carried.next;
+        chunk.at(Chunk<T>::RHS, s) = carried.rhs;
+        below |= (u32)eliminate(carried, now[u], now_d[u], rule) << s;
+      }
     }
     // x_j = (rhs − next·x_{j+1} − second·x_{j+2}) / near, from the pivot row of x_j
     for (u32 s = rows; s > 0; --s) {
@@ -121,9 +151,9 @@ __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>
 
 // Solve consecutive systems of up to 61 rows. Each system is a partition between two zero unknowns. `cut` contains the
 // systems as partitions.
-template <class T>
+template <class T, class Pivots>
 __device__ __forceinline__ void alone(const Cut& cut, const Blocks<T, 1>& source, const Columns<const T>& rhs,
-                                      const Columns<T>& out, const Peaks<T>& peaks, const Rule& rule) {
+                                      const Columns<T>& out, const Peaks<T>& peaks, const Pivots& rule) {
   typedef typename Of<T>::Real R;
   SHARED_BYTES(memory);
   const u32 spans = (cut.systems + cut.lanes - 1) / cut.lanes, column = blockIdx.x / spans;

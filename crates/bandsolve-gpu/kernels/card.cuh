@@ -30,9 +30,9 @@ __device__ __forceinline__ void meet(u32* arrived, u32 number) {
   __syncthreads();
 }
 
-template <class T, int B, class Source>
+template <class T, int B, class Source, class Pivots>
 __device__ __forceinline__ void card(const Card<T>& all, const Source& source, const Columns<const T>& rhs,
-                                     const Columns<T>& out, const Rule& rule) {
+                                     const Columns<T>& out, const Pivots& rule) {
   SHARED_BYTES(memory);
   T *const numbers = reinterpret_cast<T*>(memory), *const rest = numbers + all.before;
   const Cut& top = all.cuts[0];

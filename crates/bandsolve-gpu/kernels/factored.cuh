@@ -184,9 +184,10 @@ __device__ __forceinline__ void stage(const Vectors<T, B, R>& tile, const Cut& c
                                       const Columns<const T>& rhs, const Factors<T>& factors) {
   const Columns<const T> d = rhs.of(cut, task.system, task.column);
   const u32 first = task.span.first * cut.m, rows = rows_in(cut, task.span) * B;
+  const Places places(cut, task.span, tile.pitch);
   for (u32 k = threadIdx.x; k < rows; k += blockDim.x) {
     const size_t row = (size_t)first * B + k;
-    const u32 at = place_of(cut, task.span, tile.pitch, k / B).at;
+    const u32 at = places.of(k / B).at;
     const typename Of<T>::Real by = factors.scales[(size_t)task.system * cut.n * B + row];
     UNROLL for (int c = 0; c < R; ++c) {
       const bool there = c < (int)task.columns && row < cut.rows;

@@ -8,16 +8,16 @@
 #include "sparse.cuh"
 #include "residual.cuh"
 
-#define RPTS(suffix, T, B, R, RHS, ...)                                                                                       \
-  extern "C" __global__ void reduce_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Coarse<T> coarse, Rule rule) {             \
+#define RPTS(suffix, RULE, T, B, R, RHS, ...)                                                                                 \
+  extern "C" __global__ void reduce_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Coarse<T> coarse, RULE rule) {             \
     reduce<T, B, R>(cut, source, rhs, coarse, rule);                                                                          \
   }                                                                                                                           \
   extern "C" __global__ void substitute_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Columns<const T> y,                    \
-                                                 Columns<T> out, Peaks<T> coarse_peaks, Peaks<T> peaks, Rule rule) {          \
+                                                 Columns<T> out, Peaks<T> coarse_peaks, Peaks<T> peaks, RULE rule) {          \
     substitute<T, B, R>(cut, source, rhs, y, out, coarse_peaks, peaks, rule);                                                 \
   }                                                                                                                           \
   extern "C" __global__ void finish_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Columns<T> out,                            \
-                                             Peaks<T> peaks, Rule rule) {                                                     \
+                                             Peaks<T> peaks, RULE rule) {                                                     \
     finish<T, B, R>(cut, source, rhs, out, peaks, rule);                                                                      \
   }
 #define RESIDUAL(suffix, T, B, ...)                                                                                           \
@@ -32,15 +32,19 @@
 #define CORRECT(suffix, T)                                                                                                    \
   extern "C" __global__ void correct_##suffix(Cut cut, Columns<const T> dx, Columns<T> x, Peaks<T> peaks) {                   \
     correct<T>(cut, dx, x, peaks);                                                                                            \
+  }                                                                                                                           \
+  extern "C" __global__ void summarize_##suffix(u32 systems, Peaks<T> peaks, const u32* suspects, double plausible,           \
+                                                double least, Peaks<T>::Word* most, u32* attention) {                         \
+    summarize<T>(systems, peaks, suspects, plausible, least, most, attention);                                                \
   }
 
-#define BATCH(suffix, T)                                                                                                      \
+#define BATCH(suffix, RULE, T)                                                                                                \
   extern "C" __global__ void interleaved_##suffix(Cut cut, Interleaved<T> source, Columns<const T> rhs, Columns<T> out,       \
-                                                  T* kept, Peaks<T> peaks, Rule rule) {                                       \
+                                                  T* kept, Peaks<T> peaks, RULE rule) {                                       \
     interleaved<T>(cut, source, rhs, out, kept, peaks, rule);                                                                 \
   }                                                                                                                           \
   extern "C" __global__ void alone_##suffix(Cut cut, Blocks<T, 1> source, Columns<const T> rhs, Columns<T> out,               \
-                                            Peaks<T> peaks, Rule rule) {                                                      \
+                                            Peaks<T> peaks, RULE rule) {                                                      \
     alone<T>(cut, source, rhs, out, peaks, rule);                                                                             \
   }
 
@@ -66,8 +70,8 @@
     prune<T>(n, x, pointers, values, rows);                                                                                   \
   }
 
-#define CARD(suffix, T, B, ...)                                                                                               \
-  extern "C" __global__ void card_##suffix(Card<T> all, __VA_ARGS__ source, Columns<const T> rhs, Columns<T> out, Rule rule) { \
+#define CARD(suffix, RULE, T, B, ...)                                                                                         \
+  extern "C" __global__ void card_##suffix(Card<T> all, __VA_ARGS__ source, Columns<const T> rhs, Columns<T> out, RULE rule) { \
     card<T, B>(all, source, rhs, out, rule);                                                                                  \
   }
 

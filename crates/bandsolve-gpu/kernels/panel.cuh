@@ -12,6 +12,17 @@ struct Rule {
   int exchange, scale_rows;
   double noise;
   u32* suspects;
+
+  static constexpr bool IS_CONSTANT = false;
+};
+
+// The rule of most solves: the larger candidate, rows that are scaled, no noise. The compiler knows these values, which
+// halves the instructions of an elimination. A kernel takes it in place of a `Rule` with the same values.
+struct Larger : Rule {
+  static constexpr int exchange = LARGER, scale_rows = 1;
+  static constexpr double noise = 0;
+
+  static constexpr bool IS_CONSTANT = true;
 };
 
 // The rank up to which pivots and equations count as vanishing, because they may be rounded zeros. `most` is the rank
@@ -46,9 +57,10 @@ __device__ __forceinline__ Rule at_cut(Rule rule) {
   rule.exchange = rule.exchange == DIAGONAL ? LARGER : rule.exchange;
   return rule;
 }
+__device__ __forceinline__ Larger at_cut(Larger rule) { return rule; }
 
 // A pivot candidate, or zero if it is noise.
-template <class T> __device__ __forceinline__ T denoised(T v, const Rule& rule) {
+template <class T, class Pivots> __device__ __forceinline__ T denoised(T v, const Pivots& rule) {
   return select(rule.noise > 0 && modulus(v) <= typename Of<T>::Real(rule.noise), T{}, v);
 }
 
@@ -69,8 +81,8 @@ template <class T, int N> struct Record {
 // Eliminate the first K columns of ROWS rows. Row k becomes the pivot row of column k. It is chosen from all remaining
 // rows, or from its own block of B rows if rows are not exchanged. Returns whether the last possible exchange took
 // place.
-template <int K, int B, int ROWS, int W, class T, class Keep>
-__device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Rule& rule, Keep& record) {
+template <int K, int B, int ROWS, int W, class T, class Pivots, class Keep>
+__device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Pivots& rule, Keep& record) {
   bool swap = false;
   int before = 0;
   UNROLL for (int k = 0; k < K; ++k) {
@@ -98,8 +110,8 @@ __device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Rule& r
   return swap;
 }
 
-template <int K, int B, int ROWS, int W, class T>
-__device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Rule& rule) {
+template <int K, int B, int ROWS, int W, class T, class Pivots>
+__device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Pivots& rule) {
   Forget nothing;
   return eliminate_columns<K, B>(v, rule, nothing);
 }

@@ -94,6 +94,24 @@ __device__ __forceinline__ void residual(const Cut& cut, const Source& source, c
   peaks.raise(peaks.rhs + spot.column, most);
 }
 
+// Raises `most` to the largest backward error of many systems with one column each, and `attention` to 1 if a system may
+// be singular, if x is larger than `plausible` times the right-hand side, or if the right-hand side is smaller than `least`
+// times x.
+template <class T>
+__device__ __forceinline__ void summarize(u32 systems, const Peaks<T>& peaks, const u32* suspects, double plausible,
+                                          double least, typename Peaks<T>::Word* most, u32* attention) {
+  typedef typename Of<T>::Real Real;
+  Real error = Real(0);
+  bool odd = false;
+  for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < systems; k += gridDim.x * blockDim.x) {
+    const Real size = of_bits(peaks.size[k]), rhs = of_bits(peaks.rhs[k]);
+    error = larger_bits(error, of_bits(peaks.gap[k]));
+    odd = odd || (suspects[k / 32] >> (k % 32) & 1) || !(size <= rhs * Real(plausible)) || !(rhs >= size * Real(least));
+  }
+  Peaks<T>::raise(most, error);
+  if (odd) atomicMax(attention, 1u);
+}
+
 // x ← x + dx. Raises `peaks.size` to the largest |x|.
 template <class T>
 __device__ __forceinline__ void correct(const Cut& cut, const Columns<const T>& dx, const Columns<T>& x, const Peaks<T>& peaks) {

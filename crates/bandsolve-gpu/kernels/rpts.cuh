@@ -33,9 +33,9 @@ template <int B, int R, bool SPIKE> struct Panel {
 
 // Eliminate x_{j−1} between the carried equations (rows 0 … B − 1 of v) and block row j at `place` (the other rows).
 // The pivot rows remain in v. Returns whether the last pivot row is from block row j.
-template <bool SPIKE, class T, int B, int R, class Keep>
-__device__ __forceinline__ bool eliminate(Carried<T, B, R>& carried, const Tile<T, B, R>& tile, u32 place, bool down,
-                                          const Rule& rule, T (&v)[2 * B][Panel<B, R, SPIKE>::WIDTH], Keep& record) {
+template <bool SPIKE, class T, int B, int R, bool KEEPS, class Pivots, class Keep>
+__device__ __forceinline__ bool eliminate(Carried<T, B, R>& carried, const Tile<T, B, R, KEEPS>& tile, u32 place, bool down,
+                                          const Pivots& rule, T (&v)[2 * B][Panel<B, R, SPIKE>::WIDTH], Keep& record) {
   constexpr int RHS = Panel<B, R, SPIKE>::RHS;
   UNROLL for (int r = 0; r < B; ++r) {
     UNROLL for (int s = 0; s < B; ++s) {
@@ -55,11 +55,16 @@ __device__ __forceinline__ bool eliminate(Carried<T, B, R>& carried, const Tile<
       v[B + r][RHS + c] = tile.rhs(r, c, place);
     }
   }
-  Rule chosen = rule;
-  if (B == 1 && rule.exchange == DIAGONAL) {
-    chosen.exchange = begins_pair(v[0][0], v[0][1], v[1][0], v[1][1], v[1][2], carried.taken) ? FORCED : NEVER;
+  bool swap;
+  if constexpr (B == 1 && !Pivots::IS_CONSTANT) {
+    Rule chosen = rule;
+    if (rule.exchange == DIAGONAL) {
+      chosen.exchange = begins_pair(v[0][0], v[0][1], v[1][0], v[1][1], v[1][2], carried.taken) ? FORCED : NEVER;
+    }
+    swap = eliminate_columns<B, B>(v, chosen, record);
+  } else {
+    swap = eliminate_columns<B, B>(v, rule, record);
   }
-  const bool swap = eliminate_columns<B, B>(v, chosen, record);
   carried.taken = swap;
   UNROLL for (int r = 0; r < B; ++r) {
     UNROLL for (int s = 0; s < B; ++s) {
@@ -90,8 +95,8 @@ __device__ __forceinline__ Carried<T, B, R> begin_sweep(const Tile<T, B, R>& til
 
 // Eliminate the inner unknowns of a partition, downwards or upwards. The remaining equations couple the unknowns at the
 // end with those at the beginning (spike) and with the neighboring partition (next).
-template <class T, int B, int R>
-__device__ __forceinline__ Carried<T, B, R> sweep(const Tile<T, B, R>& tile, u32 at, u32 rows, bool down, const Rule& rule) {
+template <class T, int B, int R, class Pivots>
+__device__ __forceinline__ Carried<T, B, R> sweep(const Tile<T, B, R>& tile, u32 at, u32 rows, bool down, const Pivots& rule) {
   Carried<T, B, R> carried = begin_sweep(tile, at, rows, down);
   T v[2 * B][Panel<B, R, true>::WIDTH];
   Forget nothing;
@@ -102,8 +107,8 @@ __device__ __forceinline__ Carried<T, B, R> sweep(const Tile<T, B, R>& tile, u32
 }
 
 // The rank up to which pivots and equations of a partition count as vanishing.
-template <class T, int B, int R>
-__device__ __forceinline__ u32 nothing_in(const Tile<T, B, R>& tile, u32 at, u32 rows, const Rule& rule) {
+template <class T, int B, int R, bool KEEPS, class Pivots>
+__device__ __forceinline__ u32 nothing_in(const Tile<T, B, R, KEEPS>& tile, u32 at, u32 rows, const Pivots& rule) {
   typedef typename Of<T>::Real Real;
   if (rule.scale_rows) return NOTHING<Real>;
   u32 most = 0;
@@ -145,20 +150,20 @@ template <class T, int B, int R> struct Ends {
 };
 
 // sum − block·x
-template <class T, int B, int R>
-__device__ __forceinline__ T without(const Tile<T, B, R>& tile, int which, int r, u32 place, const T (&x)[B][R], int c, T sum) {
+template <class T, int B, int R, bool KEEPS>
+__device__ __forceinline__ T without(const Tile<T, B, R, KEEPS>& tile, int which, int r, u32 place, const T (&x)[B][R], int c, T sum) {
   UNROLL for (int s = 0; s < B; ++s) sum = fma_add(negate(tile.block(which, r, s, place)), x[s][c], sum);
   return sum;
 }
 
-// Store the pivot rows of x_j at `place`. For scalars, store the previous carried equation, because the other candidate
-// is already stored.
-template <class T, int B, int R>
-__device__ __forceinline__ void keep(const Tile<T, B, R>& tile, u32 place, const Carried<T, B, R>& before,
-                                     const T (&v)[2 * B][Panel<B, R, false>::WIDTH], const Rule& rule) {
-  if constexpr (B == 1) {
-    tile.at(Tile<T, B, R>::NEAR, place) = denoised(before.near[0][0], rule);
-    tile.at(Tile<T, B, R>::NEXT, place) = before.next[0][0];
+// Store the pivot rows of x_j at `place`. If the tile keeps its rows, store the previous carried equation, because the
+// other candidate is already stored.
+template <class T, int B, int R, bool KEEPS, class Pivots>
+__device__ __forceinline__ void keep(const Tile<T, B, R, KEEPS>& tile, u32 place, const Carried<T, B, R>& before,
+                                     const T (&v)[2 * B][Panel<B, R, false>::WIDTH], const Pivots& rule) {
+  if constexpr (Tile<T, B, R, KEEPS>::HAS_ROWS) {
+    tile.at(Tile<T, B, R, KEEPS>::NEAR, place) = denoised(before.near[0][0], rule);
+    tile.at(Tile<T, B, R, KEEPS>::NEXT, place) = before.next[0][0];
     UNROLL for (int c = 0; c < R; ++c) tile.x(0, c, place) = before.rhs[0][c];
   } else {
     UNROLL for (int r = 0; r < B; ++r) {
@@ -169,14 +174,14 @@ __device__ __forceinline__ void keep(const Tile<T, B, R>& tile, u32 place, const
 }
 
 // The rows that determine x_j at `place`, given the next two blocks of unknowns: coefficients and right-hand sides.
-template <class T, int B, int R>
-__device__ __forceinline__ void kept(const Tile<T, B, R>& tile, u32 place, bool below, const T (&value)[B][R],
+template <class T, int B, int R, bool KEEPS>
+__device__ __forceinline__ void kept(const Tile<T, B, R, KEEPS>& tile, u32 place, bool below, const T (&value)[B][R],
                                      const T (&later)[B][R], T (&v)[2 * B][B + R]) {
   UNROLL for (int r = 0; r < B; ++r) {
-    if constexpr (B == 1) {
-      const T next = select(below, tile.block(1, 0, 0, place + 1), tile.at(Tile<T, B, R>::NEXT, place));
+    if constexpr (Tile<T, B, R, KEEPS>::HAS_ROWS) {
+      const T next = select(below, tile.block(1, 0, 0, place + 1), tile.at(Tile<T, B, R, KEEPS>::NEXT, place));
       const T second = select(below, tile.block(2, 0, 0, place + 1), T{});
-      v[0][0] = select(below, tile.block(0, 0, 0, place + 1), tile.at(Tile<T, B, R>::NEAR, place));
+      v[0][0] = select(below, tile.block(0, 0, 0, place + 1), tile.at(Tile<T, B, R, KEEPS>::NEAR, place));
       UNROLL for (int c = 0; c < R; ++c) {
         const T rhs = select(below, tile.rhs(0, c, place + 1), tile.x(0, c, place));
         v[0][1 + c] = fma_add(negate(second), later[0][c], fma_add(negate(next), value[0][c], rhs));
@@ -192,9 +197,9 @@ __device__ __forceinline__ void kept(const Tile<T, B, R>& tile, u32 place, bool 
 
 // Solve for the inner unknowns of a partition with known ends. At the end, x in the tile contains the solution,
 // including the ends. Returns whether a pivot or a carried equation vanished.
-template <class T, int B, int R>
-__device__ __forceinline__ bool solve_inside(const Tile<T, B, R>& tile, u32 at, u32 rows, const Ends<T, B, R>& ends,
-                                             const Rule& rule) {
+template <class T, int B, int R, bool KEEPS, class Pivots>
+__device__ __forceinline__ bool solve_inside(const Tile<T, B, R, KEEPS>& tile, u32 at, u32 rows, const Ends<T, B, R>& ends,
+                                             const Pivots& rule) {
   const u32 end = at + rows - 1;
   const u32 nothing = nothing_in(tile, at, rows, rule);
   u32 least = ~0u;
@@ -277,9 +282,9 @@ template <class T> struct Coarse {
 
 // The coarse equations of the partitions of a thread block: block row 2p for the first unknowns, block row 2p + 1 for
 // the last ones.
-template <class T, int B, int R>
+template <class T, int B, int R, class Pivots>
 __device__ __forceinline__ void reduce_tile(const Tile<T, B, R>& tile, const Cut& cut, const Task& task, const Coarse<T>& coarse,
-                                            const Rule& rule) {
+                                            const Pivots& rule) {
   const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
   if (warp >= 2 || lane >= task.span.count) return;
   const bool down = warp == 0;
@@ -303,9 +308,9 @@ __device__ __forceinline__ void reduce_tile(const Tile<T, B, R>& tile, const Cut
 }
 
 // Compute the coarse system of all partitions.
-template <class T, int B, int R, class Source, class Rhs>
+template <class T, int B, int R, class Source, class Rhs, class Pivots>
 __device__ __forceinline__ void reduce(const Cut& cut, const Source& source, const Rhs& rhs, const Coarse<T>& coarse,
-                                       const Rule& rule) {
+                                       const Pivots& rule) {
   SHARED_BYTES(memory);
   const Task task = task_of<R>(cut, blockIdx.x);
   const Tile<T, B, R> tile(reinterpret_cast<T*>(memory), cut.m, task.span.count);
@@ -372,45 +377,63 @@ __device__ __forceinline__ void put(const Tile& tile, const Cut& cut, const Task
   typedef typename Of<T>::Real Real;
   const Columns<T> x = out.of(cut, task.system, task.column);
   const u32 first = task.span.first * cut.m, rows = rows_in(cut, task.span) * B;
+  const Places places(cut, task.span, tile.pitch);
   Real gap[R] = {}, largest[R] = {}, most[R] = {};
-  for (u32 k = threadIdx.x; k < rows; k += blockDim.x) {
-    const u32 r = k % B, i = first + k / B;
-    const Place place = place_of(cut, task.span, tile.pitch, k / B);
-    const bool top = place.j == 0, bottom = place.j + 1 == rows_of(cut, task.span.first + place.partition);
-    const size_t row = (size_t)i * B + r;
-    if (row >= cut.rows) continue;
-    T v[3 * B] = {}, d[R] = {};
-    Real by = Real(1), sum = Real(0);
-    if constexpr (Tile::HAS_ROWS) {
-      UNROLL for (int s = 0; s < 3; ++s) v[s] = tile.block(s, 0, 0, place.at);
-      UNROLL for (int c = 0; c < R; ++c) d[c] = tile.rhs(0, c, place.at);
-    } else if (peaks.gap) {
+  // A thread loads this number of rows again before it needs the first one.
+  constexpr int AHEAD = Tile::HAS_ROWS ? 1 : rows_ahead<T>(3 * B + R);
+  for (u32 begin = threadIdx.x; begin < rows; begin += AHEAD * blockDim.x) {
+    T v[AHEAD][3 * B] = {}, d[AHEAD][R] = {};
+    if constexpr (!Tile::HAS_ROWS) {
+      const Source own = source.of(cut, task.system);
       const Columns<const T> given = rhs.of(cut, task.system, task.column);
-      source.of(cut, task.system).row(cut, i, r, v);
-      by = row_scale(v, scale_rows);
-      UNROLL for (int s = 0; s < 3 * B; ++s) v[s] = scale(v[s], by);
-      UNROLL for (int c = 0; c < R; ++c) d[c] = c < (int)task.columns ? scale(given.first[c * given.step + row], by) : T{};
+      UNROLL for (int u = 0; u < AHEAD; ++u) {
+        const u32 k = begin + u * blockDim.x, r = k % B, i = first + k / B;
+        const size_t row = (size_t)i * B + r;
+        // x may replace the right-hand side, row by row, so that a thread may load only its own rows.
+        if (k >= rows || !peaks.gap) break;
+        own.row(cut, i, r, v[u]);
+        UNROLL for (int c = 0; c < R; ++c) {
+          if (c < (int)task.columns && row < cut.rows) d[u][c] = given.first[c * given.step + row];
+        }
+      }
     }
-    UNROLL for (int s = 0; s < 3 * B; ++s) sum = sum + absolute(v[s]);
-    UNROLL for (int c = 0; c < R; ++c) {
-      const T value = tile.x((int)r, c, place.at);
-      if (c >= (int)task.columns) break;
-      x.first[c * x.step + row] = value;
-      if (!peaks.gap) continue;
-      T rest = d[c];
-      UNROLL for (int s = 0; s < B; ++s) {
-        const T before = top ? tile.end(0, s, c, place.partition) : tile.x(s, c, place.at - 1);
-        rest = fma_add(negate(v[s]), before, rest);
+    UNROLL for (int u = 0; u < AHEAD; ++u) {
+      const u32 k = begin + u * blockDim.x, r = k % B, i = first + k / B;
+      if (k >= rows) break;
+      const Place place = places.of(k / B);
+      const bool top = place.j == 0, bottom = place.j + 1 == rows_of(cut, task.span.first + place.partition);
+      const size_t row = (size_t)i * B + r;
+      if (row >= cut.rows) continue;
+      Real sum = Real(0);
+      if constexpr (Tile::HAS_ROWS) {
+        UNROLL for (int s = 0; s < 3; ++s) v[u][s] = tile.block(s, 0, 0, place.at);
+        UNROLL for (int c = 0; c < R; ++c) d[u][c] = tile.rhs(0, c, place.at);
+      } else {
+        const Real by = row_scale(v[u], scale_rows);
+        UNROLL for (int s = 0; s < 3 * B; ++s) v[u][s] = scale(v[u][s], by);
+        UNROLL for (int c = 0; c < R; ++c) d[u][c] = scale(d[u][c], by);
       }
-      UNROLL for (int s = 0; s < B; ++s) rest = fma_add(negate(v[B + s]), tile.x(s, c, place.at), rest);
-      UNROLL for (int s = 0; s < B; ++s) {
-        const T after = bottom ? tile.end(1, s, c, place.partition) : tile.x(s, c, place.at + 1);
-        rest = fma_add(negate(v[2 * B + s]), after, rest);
+      UNROLL for (int s = 0; s < 3 * B; ++s) sum = sum + absolute(v[u][s]);
+      UNROLL for (int c = 0; c < R; ++c) {
+        const T value = tile.x((int)r, c, place.at);
+        if (c >= (int)task.columns) break;
+        x.first[c * x.step + row] = value;
+        if (!peaks.gap) continue;
+        T rest = d[u][c];
+        UNROLL for (int s = 0; s < B; ++s) {
+          const T before = top ? tile.end(0, s, c, place.partition) : tile.x(s, c, place.at - 1);
+          rest = fma_add(negate(v[u][s]), before, rest);
+        }
+        UNROLL for (int s = 0; s < B; ++s) rest = fma_add(negate(v[u][B + s]), tile.x(s, c, place.at), rest);
+        UNROLL for (int s = 0; s < B; ++s) {
+          const T after = bottom ? tile.end(1, s, c, place.partition) : tile.x(s, c, place.at + 1);
+          rest = fma_add(negate(v[u][2 * B + s]), after, rest);
+        }
+        const u32 column = task.system * cut.columns + task.column + c;
+        gap[c] = larger_bits(gap[c], peaks.noted(backward_error(rest, sum, x_max[c], d[u][c]), column, (u32)row));
+        largest[c] = larger_bits(largest[c], absolute(value));
+        most[c] = larger_bits(most[c], absolute(d[u][c]));
       }
-      const u32 column = task.system * cut.columns + task.column + c;
-      gap[c] = larger_bits(gap[c], peaks.noted(backward_error(rest, sum, x_max[c], d[c]), column, (u32)row));
-      largest[c] = larger_bits(largest[c], absolute(value));
-      most[c] = larger_bits(most[c], absolute(d[c]));
     }
   }
   if (!peaks.gap) return;
@@ -453,10 +476,10 @@ __device__ __forceinline__ Ends<T, B, R> ends_of(const Tile& tile, const Cut& cu
 }
 
 // `put` with the largest unknowns of the coarse system as lower bounds of ‖x‖∞.
-template <class T, int B, int R, class Source, class Rhs, class Tile>
+template <class T, int B, int R, class Source, class Rhs, class Tile, class Pivots>
 __device__ __forceinline__ void put_knowing(const Tile& tile, const Cut& cut, const Task& task, const Source& source,
                                             const Rhs& rhs, const Columns<T>& out, const Peaks<T>& coarse_peaks,
-                                            const Peaks<T>& peaks, const Rule& rule) {
+                                            const Peaks<T>& peaks, const Pivots& rule) {
   typename Of<T>::Real x_max[R] = {};
   UNROLL for (int c = 0; c < R; ++c) {
     if (peaks.gap && c < (int)task.columns) {
@@ -468,10 +491,10 @@ __device__ __forceinline__ void put_knowing(const Tile& tile, const Cut& cut, co
 
 // Compute x from the solution y of the coarse system, for the staged partitions of a thread block. Raises `peaks`.
 // `coarse_peaks.size` must contain the largest |y|.
-template <class T, int B, int R, class Source, class Rhs>
-__device__ __forceinline__ void substitute_tile(const Tile<T, B, R>& tile, const Cut& cut, const Task& task, const Source& source,
+template <class T, int B, int R, bool KEEPS, class Source, class Rhs, class Pivots>
+__device__ __forceinline__ void substitute_tile(const Tile<T, B, R, KEEPS>& tile, const Cut& cut, const Task& task, const Source& source,
                                                 const Rhs& rhs, const Columns<const T>& y, const Columns<T>& out,
-                                                const Peaks<T>& coarse_peaks, const Peaks<T>& peaks, const Rule& rule) {
+                                                const Peaks<T>& coarse_peaks, const Peaks<T>& peaks, const Pivots& rule) {
   if (threadIdx.x < task.span.count) {
     const u32 lane = threadIdx.x;
     const Ends<T, B, R> ends = ends_of<T, B, R>(tile, cut, task, lane, y);
@@ -483,13 +506,14 @@ __device__ __forceinline__ void substitute_tile(const Tile<T, B, R>& tile, const
 }
 
 // Compute x from the solution y of the coarse system, for all partitions.
-template <class T, int B, int R, class Source, class Rhs>
+template <class T, int B, int R, class Source, class Rhs, class Pivots>
 __device__ __forceinline__ void substitute(const Cut& cut, const Source& source, const Rhs& rhs, const Columns<const T>& y,
                                            const Columns<T>& out, const Peaks<T>& coarse_peaks, const Peaks<T>& peaks,
-                                           const Rule& rule) {
+                                           const Pivots& rule) {
   SHARED_BYTES(memory);
   const Task task = task_of<R>(cut, blockIdx.x);
-  const Tile<T, B, R> tile(reinterpret_cast<T*>(memory), cut.m, task.span.count);
+  // Less shared memory means more thread blocks at the same time, which pays for rows that are loaded again.
+  const Tile<T, B, R, !Rhs::CAN_RELOAD> tile(reinterpret_cast<T*>(memory), cut.m, task.span.count);
   stage(tile, cut, task, source, rhs, rule.scale_rows);
   __syncthreads();
   substitute_tile(tile, cut, task, source, rhs, y, out, coarse_peaks, peaks, rule);
@@ -519,13 +543,13 @@ template <class T, int B, int R> struct Level {
       tile = Tile<T, B, R>(tile.beyond(), cut.m, cut.partitions);
     }
   }
-  __device__ __forceinline__ u32 place(u32 row) const { return place_of(cut, {0, cut.partitions}, tile.pitch, row).at; }
+  __device__ __forceinline__ u32 place(u32 row) const { return Places(cut, {0, cut.partitions}, tile.pitch).of(row).at; }
 };
 
 // Reduce a level. The two scaled block rows of each partition become rows of the next level.
-template <class T, int B, int R>
+template <class T, int B, int R, class Pivots>
 __device__ __forceinline__ void reduce_on_chip(const Level<T, B, R>& level, const Level<T, B, R>& next, u32 system,
-                                               const Rule& rule) {
+                                               const Pivots& rule) {
   const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
   if (warp >= 2 || lane >= level.cut.partitions) return;
   const bool down = warp == 0;
@@ -545,8 +569,8 @@ __device__ __forceinline__ void reduce_on_chip(const Level<T, B, R>& level, cons
 
 // Solve the last level: two block rows that are neighbors on both sides. With `single`, both rows belong to the same
 // unknowns. Returns whether a pivot vanished.
-template <class T, int B, int R>
-__device__ __forceinline__ bool solve_pair(const Tile<T, B, R>& tile, bool single, const Rule& rule) {
+template <class T, int B, int R, class Pivots>
+__device__ __forceinline__ bool solve_pair(const Tile<T, B, R>& tile, bool single, const Pivots& rule) {
   T v[2 * B][2 * B + R];
   UNROLL for (int r = 0; r < B; ++r) {
     UNROLL for (int s = 0; s < B; ++s) {
@@ -574,9 +598,9 @@ __device__ __forceinline__ bool solve_pair(const Tile<T, B, R>& tile, bool singl
 }
 
 // Solve for the inner unknowns of the partitions of a level whose coarse system is solved.
-template <class T, int B, int R>
+template <class T, int B, int R, class Pivots>
 __device__ __forceinline__ void substitute_on_chip(const Level<T, B, R>& level, const Level<T, B, R>& next, u32 system,
-                                                   const Rule& rule) {
+                                                   const Pivots& rule) {
   const u32 lane = threadIdx.x, count = 2 * level.cut.partitions;
   if (lane >= level.cut.partitions) return;
   const bool before = lane > 0 || level.cut.periodic, after = lane + 1 < level.cut.partitions || level.cut.periodic;
@@ -599,8 +623,8 @@ __device__ __forceinline__ void substitute_on_chip(const Level<T, B, R>& level, 
 }
 
 // Solve a system of up to 32 partitions on chip with one thread block. The rows must be staged. Source: Klein 2.6.8.
-template <class T, int B, int R>
-__device__ __forceinline__ void solve_on_chip(T* numbers, const Cut& cut, u32 system, const Rule& rule) {
+template <class T, int B, int R, class Pivots>
+__device__ __forceinline__ void solve_on_chip(T* numbers, const Cut& cut, u32 system, const Pivots& rule) {
   u32 levels = 1;
   for (Cut c = cut; c.partitions > 1; c = deeper(c)) ++levels;
   for (u32 l = 0; l < levels; ++l) {
@@ -618,9 +642,9 @@ __device__ __forceinline__ void solve_on_chip(T* numbers, const Cut& cut, u32 sy
 }
 
 // Solve a system on chip, and write x.
-template <class T, int B, int R, class Source, class Rhs>
+template <class T, int B, int R, class Source, class Rhs, class Pivots>
 __device__ __forceinline__ void finish_in(T* numbers, const Cut& cut, const Task& task, const Source& source, const Rhs& rhs,
-                                          const Columns<T>& out, const Peaks<T>& peaks, const Rule& rule) {
+                                          const Columns<T>& out, const Peaks<T>& peaks, const Pivots& rule) {
   const Level<T, B, R> top(cut, numbers, 0);
   stage(top.tile, cut, task, source, rhs, rule.scale_rows);
   __syncthreads();
@@ -638,9 +662,9 @@ __device__ __forceinline__ void finish_in(T* numbers, const Cut& cut, const Task
 }
 
 // Solve systems on chip, with one thread block per system.
-template <class T, int B, int R, class Source, class Rhs>
+template <class T, int B, int R, class Source, class Rhs, class Pivots>
 __device__ __forceinline__ void finish(const Cut& cut, const Source& source, const Rhs& rhs, const Columns<T>& out,
-                                       const Peaks<T>& peaks, const Rule& rule) {
+                                       const Peaks<T>& peaks, const Pivots& rule) {
   SHARED_BYTES(memory);
   finish_in<T, B, R>(reinterpret_cast<T*>(memory), cut, task_of<R>(cut, blockIdx.x), source, rhs, out, peaks, rule);
 }

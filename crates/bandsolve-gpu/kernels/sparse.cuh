@@ -4,6 +4,7 @@
 
 // The columns of a sparse matrix with ascending rows. Column j has the entries pointers[j] … pointers[j + 1] − 1.
 template <class T> struct Sparse {
+  static constexpr bool CAN_RELOAD = false;
   const T* values;
   const int *rows, *pointers;
 };
@@ -27,8 +28,9 @@ __device__ __forceinline__ void stage(const Tile<T, 1, R>& tile, const Cut& cut,
                                       const Sparse<T>& rhs, bool scale_rows) {
   const Source own = source.of(cut, task.system);
   const u32 first = task.span.first * cut.m, rows = rows_in(cut, task.span);
+  const Places places(cut, task.span, tile.pitch);
   for (u32 k = threadIdx.x; k < rows; k += blockDim.x) {
-    const u32 at = place_of(cut, task.span, tile.pitch, k).at;
+    const u32 at = places.of(k).at;
     UNROLL for (int c = 0; c < R; ++c) tile.rhs(0, c, at) = T{};
   }
   __syncthreads();
@@ -39,12 +41,12 @@ __device__ __forceinline__ void stage(const Tile<T, 1, R>& tile, const Cut& cut,
     for (u32 e = begin + threadIdx.x; e < end; e += blockDim.x) {
       const u32 row = (u32)rhs.rows[e];
       if (row >= first + rows) break;
-      tile.rhs(0, c, place_of(cut, task.span, tile.pitch, row - first).at) = rhs.values[e];
+      tile.rhs(0, c, places.of(row - first).at) = rhs.values[e];
     }
   }
   __syncthreads();
   for (u32 k = threadIdx.x; k < rows; k += blockDim.x) {
-    const u32 at = place_of(cut, task.span, tile.pitch, k).at;
+    const u32 at = places.of(k).at;
     T v[3];
     own.row(cut, first + k, 0, v);
     const typename Of<T>::Real by = row_scale(v, scale_rows);

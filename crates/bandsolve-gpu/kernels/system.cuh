@@ -122,6 +122,8 @@ template <class T> struct Interleaved {
 
 // Right-hand sides or solutions as columns.
 template <class T> struct Columns {
+  // Whether they can be loaded again for the residuals.
+  static constexpr bool CAN_RELOAD = true;
   T* first;
   unsigned long long step;
 
@@ -142,15 +144,15 @@ template <class T, int N> __device__ __forceinline__ typename Of<T>::Real row_sc
 // The rows of the partitions of a thread block in shared memory, and further numbers for their solution. Each plane has
 // one number per block row.
 //
-// For scalars, the rows remain, and the carried equations are stored separately. For blocks, pivot rows replace the
-// rows, and x replaces the right-hand sides.
-template <class T, int B, int R> struct Tile {
+// Pivot rows replace the rows, and x replaces the right-hand sides. For scalars, the rows can remain (`KEEPS`). The carried
+// equations are then stored separately, which takes nearly twice the memory.
+template <class T, int B, int R, bool KEEPS = true> struct Tile {
   static constexpr int ROWS = 3 * B * B + B * R;
   static constexpr int NEAR = ROWS, NEXT = NEAR + 1;
-  static constexpr int X = B == 1 ? NEXT + 1 : 3 * B * B;
-  static constexpr int PLANES = B == 1 ? X + R : ROWS;
   // Whether the rows still exist at the end.
-  static constexpr bool HAS_ROWS = B == 1;
+  static constexpr bool HAS_ROWS = B == 1 && KEEPS;
+  static constexpr int X = HAS_ROWS ? NEXT + 1 : 3 * B * B;
+  static constexpr int PLANES = HAS_ROWS ? X + R : ROWS;
 
   T* first;
   u32 count, pitch, size;
@@ -180,30 +182,53 @@ struct Place {
   u32 partition, j, at;
 };
 
-__device__ __forceinline__ Place place_of(const Cut& cut, Span span, u32 pitch, u32 k) {
-  const u32 p = k / cut.m < span.count ? k / cut.m : span.count - 1, j = k - p * cut.m;
-  return {p, j, p * pitch + j};
+// The places of the rows of a span. A product replaces the division of every row by m: ⌊k·⌈2²⁰/m⌉ / 2²⁰⌋ = ⌊k/m⌋ as
+// long as k·m < 2²⁰. A span has at most 32·63 + 1 block rows.
+struct Places {
+  u32 m, last, pitch, by;
+
+  __device__ __forceinline__ Places(const Cut& cut, Span span, u32 pitch)
+      : m(cut.m), last(span.count - 1), pitch(pitch), by(((1u << 20) + cut.m - 1) / cut.m) {}
+  __device__ __forceinline__ Place of(u32 k) const {
+    const u32 q = k * by >> 20, p = q < last ? q : last, j = k - p * m;
+    return {p, j, p * pitch + j};
+  }
+};
+
+// The number of rows of `numbers` numbers that a thread loads before it needs the first one. More rows hide more of the
+// latency of memory, and take more registers.
+template <class T> __host__ __device__ constexpr int rows_ahead(int numbers) {
+  return numbers * sizeof(T) <= 64 ? 4 : numbers * sizeof(T) <= 128 ? 2 : 1;
 }
 
 // Load the rows of the partitions, one partition after the other, with all threads. Without right-hand sides, they are
 // set to zero.
-template <class T, int B, int R, class Source>
-__device__ __forceinline__ void stage(const Tile<T, B, R>& tile, const Cut& cut, const Task& task, const Source& source,
+template <class T, int B, int R, bool KEEPS, class Source>
+__device__ __forceinline__ void stage(const Tile<T, B, R, KEEPS>& tile, const Cut& cut, const Task& task, const Source& source,
                                       const Columns<const T>& rhs, bool scale_rows) {
   const Source own = source.of(cut, task.system);
   const Columns<const T> d = rhs.of(cut, task.system, task.column);
   const u32 first = task.span.first * cut.m, rows = rows_in(cut, task.span) * B;
-  for (u32 k = threadIdx.x; k < rows; k += blockDim.x) {
-    const u32 i = first + k / B, r = k % B, at = place_of(cut, task.span, tile.pitch, k / B).at;
-    T v[3 * B];
-    own.row(cut, i, r, v);
-    const typename Of<T>::Real by = row_scale(v, scale_rows);
-    UNROLL for (int s = 0; s < 3 * B; ++s) tile.block(s / B, r, s % B, at) = scale(v[s], by);
-    UNROLL for (int column = 0; column < R; ++column) {
-      const bool there = d.first && column < (int)task.columns && i * B + r < cut.rows;
-      T e = T{};
-      if (there) e = d.first[column * d.step + (size_t)i * B + r];
-      tile.rhs(r, column, at) = scale(e, by);
+  const Places places(cut, task.span, tile.pitch);
+  constexpr int AHEAD = rows_ahead<T>(3 * B + R);
+  for (u32 begin = threadIdx.x; begin < rows; begin += AHEAD * blockDim.x) {
+    T v[AHEAD][3 * B], e[AHEAD][R];
+    UNROLL for (int u = 0; u < AHEAD; ++u) {
+      const u32 k = smaller(begin + u * blockDim.x, rows - 1), i = first + k / B, r = k % B;
+      own.row(cut, i, r, v[u]);
+      UNROLL for (int column = 0; column < R; ++column) {
+        e[u][column] = T{};
+        const bool there = d.first && column < (int)task.columns && i * B + r < cut.rows;
+        if (there) e[u][column] = d.first[column * d.step + (size_t)i * B + r];
+      }
+    }
+    UNROLL for (int u = 0; u < AHEAD; ++u) {
+      const u32 k = begin + u * blockDim.x, r = k % B;
+      if (k >= rows) break;
+      const u32 at = places.of(k / B).at;
+      const typename Of<T>::Real by = row_scale(v[u], scale_rows);
+      UNROLL for (int s = 0; s < 3 * B; ++s) tile.block(s / B, r, s % B, at) = scale(v[u][s], by);
+      UNROLL for (int column = 0; column < R; ++column) tile.rhs(r, column, at) = scale(e[u][column], by);
     }
   }
 }

@@ -3,6 +3,9 @@
 use crate::device::Limits;
 use bandsolve::{Error, Result};
 
+/// Rows between two carried equations that the kernel for interleaved batches stores (`CHUNK` in `batch.cuh`).
+const CHUNK: usize = 8;
+
 /// Threads of a warp: the maximum number of partitions of a thread block.
 const LANES: usize = 32;
 /// Threads per block: two warps eliminate, and all threads load and store.
@@ -81,9 +84,19 @@ impl KernelKind {
         self.bytes * self.plane(cut) * self.row_numbers()
     }
 
-    /// Bytes of shared memory for substitution in a level.
+    /// Bytes of shared memory for substitution in a level whose rows are loaded again for the residuals.
+    pub fn reload_bytes(&self, cut: &DeviceCut) -> usize {
+        self.substitute_bytes_with(cut, 0)
+    }
+
+    /// Bytes of shared memory for substitution in a level whose rows remain.
+    ///
+    /// The partitions, and so the last bits of x, depend on this number.
     pub fn substitute_bytes(&self, cut: &DeviceCut) -> usize {
-        let stored = if self.block == 1 { 2 + self.on_chip } else { 0 };
+        self.substitute_bytes_with(cut, if self.block == 1 { 2 + self.on_chip } else { 0 })
+    }
+
+    fn substitute_bytes_with(&self, cut: &DeviceCut, stored: usize) -> usize {
         let lanes = cut.lanes.min(cut.partitions) as usize;
         self.bytes * (self.plane(cut) * (self.row_numbers() + stored) + 2 * self.block * self.on_chip * lanes)
     }
@@ -109,10 +122,9 @@ impl KernelKind {
         self.substitute_bytes(&DeviceCut { m: cut.m + 2, ..*cut })
     }
 
-    /// Threads per block and bytes of shared memory for interleaved batches: seven numbers per row of a chunk of 16
-    /// rows.
+    /// Threads per block and bytes of shared memory for interleaved batches: seven numbers per row of a chunk.
     pub fn interleaved_block(&self, limits: &Limits) -> (u32, usize) {
-        let bytes = |threads: u32| 7 * 16 * self.bytes * threads as usize;
+        let bytes = |threads: u32| 7 * CHUNK * self.bytes * threads as usize;
         let threads = [THREADS, THREADS / 2].into_iter().find(|threads| bytes(*threads) <= limits.shared_per_block / 2);
         let threads = threads.unwrap_or(LANES as u32);
         (threads, bytes(threads))
@@ -120,7 +132,7 @@ impl KernelKind {
 
     /// Number of intermediate results for solving an interleaved batch (`batch.cuh`).
     pub fn interleaved_intermediate(&self, cut: &DeviceCut) -> usize {
-        3 * (cut.n as usize - 1).div_ceil(16) * cut.all_columns()
+        3 * (cut.n as usize - 1).div_ceil(CHUNK) * cut.all_columns()
     }
 
     /// Number of entries of a plane of a tile. Every partition has an odd number of entries, with room for one more

@@ -64,6 +64,15 @@ pub struct PivotOptions {
     pub suspects: u64,
 }
 
+impl PivotOptions {
+    /// The ending of the names of kernels for scalars that are compiled for this rule: `_larger` for the rule of most
+    /// solves (`Larger` in `panel.cuh`), otherwise none.
+    pub fn ending(&self) -> &'static str {
+        let larger = self.exchange == 1 && self.scale_rows == 1 && self.noise == 0.0;
+        if larger { "_larger" } else { "" }
+    }
+}
+
 /// The arguments of a kernel, each in its own memory.
 #[derive(Debug, Default)]
 pub struct Arguments(Vec<Box<[u64]>>);

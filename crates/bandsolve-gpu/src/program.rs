@@ -36,7 +36,7 @@ fn instance(kernel: &str) -> Option<&'static str> {
     let suffix = &kernel[kernel.find('_')? + 1..];
     let family = match &kernel[..kernel.find('_')?] {
         "residual" | "repair" => "RESIDUAL",
-        "correct" => "CORRECT",
+        "correct" | "summarize" => "CORRECT",
         "interleaved" | "alone" => "BATCH",
         "card" => "CARD",
         "cyclic" | "spikereduce" | "spikesubstitute" => "CYCLIC",
@@ -233,6 +233,7 @@ mod tests {
             "finish_f64_2_1_band",
             "residual_c32_3",
             "correct_f64",
+            "reduce_f64_1_1_larger",
             "alone_c32",
             "pairsdown_c64",
         ] {

@@ -306,7 +306,7 @@ impl<T: DeviceScalar> Spread<T> {
         };
         let arguments = Arguments::new(&self.part(k)).with(source).with(rhs).with(y).with(out);
         let arguments = arguments.with(peaks[0]).with(peaks[1]).with(rule(&self.plan, &slot.measurements));
-        self.launch("substitute", k, index, arguments, self.kind.substitute_bytes(&self.cut))
+        self.launch("substitute", k, index, arguments, self.kind.reload_bytes(&self.cut))
     }
 
     /// The number of rows of the coarse system.

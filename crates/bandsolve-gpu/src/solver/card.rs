@@ -2,7 +2,7 @@
 
 use crate::cut::{DeviceCut, KernelKind, THREADS};
 use crate::device::{Device, DeviceScalar, DeviceVec};
-use crate::launch::{Coarse, Peaks};
+use crate::launch::{Coarse, Peaks, PivotOptions};
 use bandsolve::Result;
 
 /// Maximum number of levels of the kernel for systems that fit on the whole device (`card.cuh`).
@@ -20,11 +20,17 @@ pub(super) struct Card {
     pub peaks: [Peaks; MOST_LEVELS],
 }
 
+/// The name of the kernel for blocks of `block` rows.
+pub(super) fn card_kernel<T: DeviceScalar>(block: usize, rule: &PivotOptions) -> String {
+    format!("card_{}_{block}{}", T::NAME, if block == 1 { rule.ending() } else { "" })
+}
+
 /// The bytes of shared memory per thread block for a system that the device solves in one launch, and memory for its
 /// barrier. `None` if not all thread blocks can run at the same time.
 pub(super) fn fits_card<T: DeviceScalar>(
     device: &Device,
     levels: &[(DeviceCut, KernelKind)],
+    rule: &PivotOptions,
 ) -> Result<Option<(usize, DeviceVec<u32>)>> {
     let Some((top, below)) = levels.split_first().filter(|(_, below)| !below.is_empty()) else { return Ok(None) };
     let bytes = |(k, (cut, kind)): (usize, &(DeviceCut, KernelKind))| match k + 1 == below.len() {
@@ -39,7 +45,7 @@ pub(super) fn fits_card<T: DeviceScalar>(
     if levels.len() > MOST_LEVELS || shared > limits.shared_per_block || top.0.spans as usize > most {
         return Ok(None);
     }
-    let kernel = format!("card_{}_{}", T::NAME, top.1.block);
+    let kernel = card_kernel::<T>(top.1.block, rule);
     let resident = device.machine().resident(&kernel, THREADS, shared)?;
     if top.0.spans as usize > limits.multiprocessors * resident {
         return Ok(None);

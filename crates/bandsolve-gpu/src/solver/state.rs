@@ -10,7 +10,7 @@ use crate::launch::{Coarse, DeviceColumns, Peaks, PivotOptions};
 use crate::rhs::Rhs;
 use crate::scan::DeviceScan;
 use crate::tuning::Sizes;
-use bandsolve::{Error, Method, Pivoting, Plan, RealScalar, Report, Result, Shape};
+use bandsolve::{Error, Method, Pivoting, Plan, RealScalar, Report, Result, Shape, accepted_at_once};
 use std::sync::Arc;
 
 /// Block rows on a device: of a coarse system, in which the solution replaces the right-hand sides, or of a part of a
@@ -34,6 +34,9 @@ impl<T: DeviceScalar> DeviceRows<T> {
         Coarse { arrays: self.bands.each_ref().map(|band| band.slice(..).address()), d }
     }
 }
+
+/// From this number of systems on, the device summarizes the measurements of a batch.
+const MANY_SYSTEMS: usize = 64;
 
 /// A solver for systems of one shape on a device.
 ///
@@ -113,7 +116,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         let measurements = SingularSystems::new::<T>(device, cuts.len(), (n_rhs, systems), n * block)?;
         let card = match (route, n_rhs, systems, block) {
             (Route::Levels, 1, 1, 1..=2) if !decision.banded() && method != Method::SpikeCr => {
-                fits_card::<T>(device, &cuts)?
+                fits_card::<T>(device, &cuts, &rule(plan, &measurements))?
             }
             _ => None,
         };
@@ -239,6 +242,17 @@ impl<T: DeviceScalar> DeviceSolver<T> {
 
     pub(super) fn verdict(&self) -> Result<Verdict> {
         self.measurements.verdict::<T>(self.columns())
+    }
+
+    /// The report of a large batch in which every system is accurate, after a summary on the device. `None` if a system
+    /// needs attention, or if the host may as well read all measurements.
+    pub(super) fn accepted(&self) -> Result<Option<Report>> {
+        let cut = self.cuts[0].0;
+        if cut.columns != 1 || (cut.systems as usize) < MANY_SYSTEMS {
+            return Ok(None);
+        }
+        let error = self.measurements.summary::<T>(&self.device, cut.systems)?;
+        Ok(error.filter(|error| *error <= accepted_at_once::<T>()).map(|error| self.gathered(&[error])))
     }
 
     /// Systems that may be singular, because a pivot or an equation became very small.

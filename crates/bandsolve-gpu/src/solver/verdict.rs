@@ -1,12 +1,18 @@
 //! Measurements of solutions, in the memory of a device.
 
+use crate::cut::THREADS;
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceVec};
-use crate::launch::Peaks;
-use bandsolve::{Result, accepted_at_once};
+use crate::launch::{Arguments, Peaks};
+use bandsolve::{RealScalar, Result, accepted_at_once};
 use core::f64::consts::SQRT_2;
 
-/// Bytes of the counts at the start: the number of inaccurate rows, and whether the largest |x| changed.
-const COUNTS: usize = 8;
+/// Bytes at the start: the number of inaccurate rows, whether the largest |x| changed, and the summary of many systems
+/// (the largest error, and whether a system needs attention).
+const COUNTS: usize = 24;
+/// Bytes before the largest error, and before the word that is set if a system needs attention.
+const SUMMARY: [usize; 2] = [8, 16];
+/// Maximum number of thread blocks that summarize the measurements.
+const SUMMARY_BLOCKS: usize = 256;
 /// Bytes of an inaccurate row in the list: its column, and its number.
 const ENTRY: usize = 8;
 
@@ -125,6 +131,24 @@ impl SingularSystems {
         let ([bad, changed], suspects) = (pair(&bytes), ones(&bytes[COUNTS..self.head]));
         let (errors, rconds) = (errors::<T>(&bytes[self.head..]), rconds::<T>(&bytes[self.head..]));
         Ok(Verdict { errors, rconds, suspects, bad: bad as usize, changed: changed != 0 })
+    }
+
+    /// The largest error of many systems with one column each, computed on the device. `None` if a system needs
+    /// attention: it may be singular, x is implausibly large, or x may have no correct digit.
+    pub fn summary<T: DeviceScalar>(&self, device: &Device, systems: u32) -> Result<Option<f64>> {
+        let at = |byte: usize| self.memory.slice(byte..).address();
+        let peaks = self.peaks::<T>(0, systems as usize, false);
+        let arguments = Arguments::default().with(systems).with(peaks).with(self.suspects_at());
+        // The bounds of `errors` and of the report, with a factor of two for the roundings of the kernel.
+        let bounds = [T::IMPLAUSIBLE / 2.0, 2.0 * T::Real::EPSILON.to_f64()];
+        let arguments = bounds.into_iter().fold(arguments, Arguments::with).with(at(SUMMARY[0])).with(at(SUMMARY[1]));
+        let blocks = (systems as usize).div_ceil(THREADS as usize).min(SUMMARY_BLOCKS);
+        // SAFETY: these are the kernel's arguments, and the memory has room for the peaks of all systems.
+        unsafe { arguments.launch(device, &format!("summarize_{}", T::NAME), blocks, 0)? }
+        let bytes = self.memory.slice(..COUNTS).download()?;
+        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let accepted = word(0) == 0 && word(SUMMARY[1]) == 0;
+        Ok(accepted.then(|| T::real_of_bits(word(SUMMARY[0]))))
     }
 
     /// The columns and numbers of `count` inaccurate rows, in order. `None` if the list is too short for them.
