@@ -9,11 +9,12 @@
  *   - The C function returns BANDSOLVE_INVALID_ARGUMENT. The tests of the error exits expect the message of LAPACK.
  *   - The matrix is rectangular.
  *   - The C function did not factor the matrix, because it is not positive definite, and the program asks for RCOND.
- *   - The C function finds that the matrix is singular or not positive definite: LAPACK's routine returns the index for INFO.
- *   - `gttrf` or `gbtrf` factor a singular matrix, for which the C functions return BANDSOLVE_SUCCESS: the same.
+ *   - INFO > 0, if the C function finds that the matrix is singular or not positive definite, and if `gttrf` or `gbtrf` factor a singular
+ *     matrix. These two return BANDSOLVE_SUCCESS, and the program checks RCOND = 0.
  *
- * The wrapper prints a line with "***" for every other difference from LAPACK, and for a routine that no C function ever computed.
- * `lapack-test.sh` fails if it finds such a line.
+ * The wrapper prints a line with "***" for any other status that differs from LAPACK's INFO, and for a C function that never computed a
+ * result. `lapack-test.sh` fails if it finds such a line. One difference is accepted: BANDSOLVE_NOT_CONVERGED for right-hand sides so small
+ * that products are rounded to subnormal numbers.
  *
  * Environment: BANDSOLVE_WRAPPER_METHOD=NAME calls `bandsolveSetMethod`. Matrices that the method does not solve have the default method.
  */
