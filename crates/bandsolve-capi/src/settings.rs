@@ -89,8 +89,9 @@ pub(crate) struct Plans {
     pub solve: Plan,
 }
 
-/// Create the plans for systems of this shape. `once` means to solve once, without factors for later solves.
-pub(crate) fn plans(p: PivotingArgument, shape: Shape, once: bool) -> CallResult<Plans> {
+/// Create the plans for systems of this shape. `once` means to solve once, without factors for later solves. The default method is that of this
+/// thread.
+pub(crate) fn plans(p: PivotingArgument, shape: Shape, once: bool, method: Option<Method>) -> CallResult<Plans> {
     let settings = SETTINGS.try_with(Cell::get).unwrap_or(DEFAULT_SETTINGS);
     let plan = if once { Plan::once(shape) } else { Plan::new(shape) }.pivoting(pivoting(p)?);
     let pool = plan.options().threads;
@@ -99,8 +100,9 @@ pub(crate) fn plans(p: PivotingArgument, shape: Shape, once: bool) -> CallResult
     let threads = |plan: Plan, threads| if plan.options().threads == threads { plan } else { plan.threads(threads) };
     let buffer = threads(plan, most);
     let mut solve = threads(buffer.clone(), settings.threads.unwrap_or(pool).min(most)).verify(settings.verify);
-    if settings.method != Method::Auto {
-        solve = solve.method(settings.method);
+    let method = method.unwrap_or(settings.method);
+    if method != Method::Auto {
+        solve = solve.method(method);
     }
     if solve.chosen_method().solves(shape) {
         return Ok(Plans { buffer, solve });
@@ -111,7 +113,7 @@ pub(crate) fn plans(p: PivotingArgument, shape: Shape, once: bool) -> CallResult
         Shape::Banded { .. } => "banded systems of this width",
         _ => "systems of this kind",
     };
-    Err(Error::Unsupported { method: settings.method.name(), what }.into())
+    Err(Error::Unsupported { method: method.name(), what }.into())
 }
 
 pub(crate) fn set_threads(threads: i64) -> CallResult {

@@ -88,7 +88,7 @@ impl CheckedSystem {
         let (rows, n_rhs) = if matrix_len == 0 { (0, 0) } else { (shape.rows(), n_rhs) };
         let rhs_len = elements::<T>("rhs", &[rows, n_rhs])?;
         let storage = if is_band { StackReq::new::<T>(matrix_len) } else { StackReq::EMPTY };
-        let Plans { buffer, solve } = plans(p, shape, !matches!(kind, SystemKind::Factors { .. }))?;
+        let Plans { buffer, solve } = plans(p, shape, !matches!(kind, SystemKind::Factors { .. }), None)?;
         let buffer = storage.and(buffer.solve_in_place_scratch::<T>(n_rhs).unwrap_or(StackReq::EMPTY));
         Ok(Self { plan: solve, matrix_len, rhs_len, n_rhs, storage, buffer })
     }

@@ -442,6 +442,9 @@ fn wrong_arguments_are_named() {
         // The matrix of one call is not copied, so rhs must not overlap it.
         says(bandsolve_dgtsv(10, 1, sub, x_at, sub, x_at, 10), INVALID, "rhs overlaps diag");
         says(bandsolve_dgbsv(10, 1, 1, 1, x_at, 3, x_at, 10), INVALID, "ldab is 3, expected at least 2 kl + ku + 1");
+        // Also if the matrix has no factors.
+        let none = [-1.0; 10];
+        says(bandsolve_dptsv(10, 1, none.as_ptr(), sub, x_at, 9), INVALID, "ld_rhs is 9, expected at least 10");
         says(bandsolve_dpbsv(b'?' as c_char, 10, 1, 1, x_at, 3, x_at, 10), INVALID, "uplo is '?'");
         says(bandsolve_dgtsv_batch(4, 3, 1, 3, 0, sub, sub, sub, x_at), INVALID, "same place");
         // A failure leaves an empty handle.
@@ -477,6 +480,23 @@ fn indices_are_those_of_the_caller() {
         let off = [1.0; 9];
         let status = bandsolve_dgtsv(10, 2, off.as_ptr(), diag.as_ptr(), off.as_ptr(), x.as_mut_ptr(), 12);
         says(status, not_finite, "rhs[14]");
+    }
+}
+
+/// A Hermitian positive definite matrix has the method `cholesky`, also if the thread has a method that does not solve such wide bands.
+#[test]
+fn method_of_definite_matrices() {
+    let (n, width) = (100, 60);
+    let mut ab = vec![0.5; n * (width + 1)];
+    (0..n).for_each(|j| ab[j * (width + 1)] = 100.0);
+    let mut x = vec![1.0; n];
+    // SAFETY: arrays of these sizes.
+    unsafe {
+        assert_eq!(bandsolveSetMethod(c"rpts".as_ptr()), OK);
+        let (n, width) = (n as i64, width as i64);
+        let status = bandsolve_dpbsv(b'L' as c_char, n, width, 1, ab.as_ptr(), width + 1, x.as_mut_ptr(), n);
+        assert_eq!((status, message()), (OK, String::new()));
+        assert_eq!(bandsolveSetMethod(null()), OK);
     }
 }
 

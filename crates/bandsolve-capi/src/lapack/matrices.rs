@@ -29,8 +29,8 @@ use LapackRoutine::*;
 use Lifetime::*;
 
 /// Get the plan of a call.
-fn plan(lifetime: Lifetime, shape: Shape) -> CallResult<Plan> {
-    Ok(plans(BANDSOLVE_DEFAULT_PIVOTING as i32, shape, lifetime == Call)?.solve)
+fn plan(lifetime: Lifetime, shape: Shape, method: Option<Method>) -> CallResult<Plan> {
+    Ok(plans(BANDSOLVE_DEFAULT_PIVOTING as i32, shape, lifetime == Call, method)?.solve)
 }
 
 /// Factor a matrix that owns its arrays, or borrows arrays of the caller.
@@ -56,7 +56,7 @@ pub(crate) unsafe fn gt<T: Scalar>(
     let n = size("n", n)?;
     let n = elements::<T>("diag", &[n])?;
     let arrays = arrays(matrix, (n, if cyclic { n } else { n.saturating_sub(1) }))?;
-    let plan = plan(lifetime, Shape::Tridiagonal { n, periodic: cyclic })?;
+    let plan = plan(lifetime, Shape::Tridiagonal { n, periodic: cyclic }, None)?;
     let routine = if cyclic { Cgt } else { Gt };
     if lifetime == Call {
         // SAFETY: the caller's promise.
@@ -85,7 +85,7 @@ pub(crate) unsafe fn bgt<T: Scalar>(
     }
     let on = elements::<T>("diag", &[n, block, block])?;
     let arrays = arrays(matrix, (on, on.saturating_sub(square)))?;
-    let plan = plan(lifetime, Shape::BlockTridiagonal { block_rows: n, block, periodic: false })?;
+    let plan = plan(lifetime, Shape::BlockTridiagonal { block_rows: n, block, periodic: false }, None)?;
     if lifetime == Call {
         // SAFETY: the caller's promise.
         let [sub, diag, sup]: [&'static [T]; 3] = unsafe { arrays.each_ref().map(|a| a.read()) };
@@ -116,7 +116,7 @@ pub(crate) unsafe fn gb<T: Scalar>(
     }
     let storage = BandStorage { n, lower, upper, diagonal: lower + upper, leading };
     let array = RawArray::new("ab", ab, storage.len::<T>(rows)?)?;
-    let plan = plan(lifetime, Shape::Banded { n, lower, upper })?;
+    let plan = plan(lifetime, Shape::Banded { n, lower, upper }, None)?;
     // SAFETY: the caller's promise.
     let ab = unsafe { array.read() };
     let column = lower + upper + 1;
@@ -143,7 +143,7 @@ pub(crate) unsafe fn pt<T: Scalar>(
     let n = elements::<T>("diag", &[n])?;
     let diag = RawArray::new("diag", diag, n)?;
     let off = RawArray::new("off", off, n.saturating_sub(1))?;
-    let plan = plan(lifetime, Shape::Tridiagonal { n, periodic: false })?.method(Method::Cholesky);
+    let plan = plan(lifetime, Shape::Tridiagonal { n, periodic: false }, Some(Method::Cholesky))?;
     // SAFETY: the caller's promise.
     let (diag, off) = unsafe { (diag.read(), off.read()) };
     let diag = collected(diag.iter().map(|v| T::from_real(*v)))?;
@@ -174,7 +174,7 @@ pub(crate) unsafe fn pb<T: Scalar>(
     let (lower, upper) = if is_upper { (0, width) } else { (width, 0) };
     let storage = BandStorage { n, lower, upper, diagonal: upper, leading };
     let array = RawArray::new("ab", ab, storage.len::<T>(rows)?)?;
-    let plan = plan(lifetime, Shape::Banded { n, lower: width, upper: width })?.method(Method::Cholesky);
+    let plan = plan(lifetime, Shape::Banded { n, lower: width, upper: width }, Some(Method::Cholesky))?;
     // SAFETY: the caller's promise.
     let ab = unsafe { array.read() };
     let column = elements::<T>("a column of the band", &[width.saturating_mul(2).saturating_add(1)])?;
@@ -219,7 +219,7 @@ pub(crate) unsafe fn batch<T: Scalar>(
         Layout::Interleaved => ColumnStrides { rows: count, columns: n, row: system, column: row },
     };
     let len = elements::<T>("rhs", &[strides.len()?])?;
-    let plan = plan(lifetime, Shape::Batch { n, count, layout })?;
+    let plan = plan(lifetime, Shape::Batch { n, count, layout }, None)?;
     let routine = Batch { strides, shared };
     let arrays = arrays(matrix, if shared { (n, n) } else { (len, len) })?;
     // SAFETY: the caller's promise; only a call borrows them.

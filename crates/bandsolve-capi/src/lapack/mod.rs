@@ -48,6 +48,20 @@ pub(crate) struct LapackColumns<T> {
     pub leading: i64,
 }
 
+impl<T> LapackColumns<T> {
+    /// Check the arguments for a matrix with `rows` rows.
+    fn array(&self, rows: usize) -> CallResult<(RawArray<T>, ColumnStrides)> {
+        let (n_rhs, leading) = (size("n_rhs", self.n_rhs)?, size("ld_rhs", self.leading)?);
+        if leading < rows {
+            let message = format!("ld_rhs is {leading}, expected at least {rows}, the number of rows");
+            return Err(CallFailure::argument(message));
+        }
+        let strides = ColumnStrides::column_major(rows, n_rhs, leading);
+        let rhs = RawArray::new("rhs", self.rhs, elements::<T>("rhs", &[strides.len()?])?)?;
+        Ok((rhs, strides))
+    }
+}
+
 /// Write an empty handle to `out` (`bandsolve_factor_create`).
 ///
 /// # Safety
@@ -193,29 +207,28 @@ pub(crate) unsafe fn solve<T: Scalar>(
     unsafe { solve_columns(stored_by(factor, prefix)?, op, columns) }
 }
 
-/// Factor and solve (`gtsv`, `gbsv`, …).
+/// Factor a matrix with `rows` rows and solve (`gtsv`, `gbsv`, …).
 ///
 /// # Safety
 /// The right-hand sides belong to this call alone.
 pub(crate) unsafe fn solve_once<T: Scalar>(
-    factors: CallResult<StoredFactors>,
+    rows: i64,
+    factor: impl FnOnce() -> CallResult<StoredFactors>,
     columns: LapackColumns<T>,
 ) -> CallResult {
     report::clear();
+    // A wrong argument is reported even if the matrix has no factors. `factor` rejects negative sizes.
+    if let Ok(rows) = usize::try_from(rows) {
+        columns.array(rows)?;
+    }
     // SAFETY: the caller's promise.
-    unsafe { solve_columns(&factors?, Op::Plain, columns) }
+    unsafe { solve_columns(&factor()?, Op::Plain, columns) }
 }
 
 /// # Safety
 /// The right-hand sides belong to this call alone.
 unsafe fn solve_columns<T: Scalar>(factors: &StoredFactors, op: Op, columns: LapackColumns<T>) -> CallResult {
-    let (n, n_rhs) = (factors.shape.rows(), size("n_rhs", columns.n_rhs)?);
-    let leading = size("ld_rhs", columns.leading)?;
-    if leading < n {
-        return Err(CallFailure::argument(format!("ld_rhs is {leading}, expected at least {n}, the number of rows")));
-    }
-    let strides = ColumnStrides::column_major(n, n_rhs, leading);
-    let rhs = RawArray::new("rhs", columns.rhs, elements::<T>("rhs", &[strides.len()?])?)?;
+    let (rhs, strides) = columns.array(factors.shape.rows())?;
     apart(&[rhs.place()], &[&factors.borrowed])?;
     // SAFETY: the caller's promise.
     factors.solve(op, unsafe { rhs.write() }, strides)

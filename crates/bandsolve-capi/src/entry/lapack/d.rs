@@ -22,7 +22,8 @@ pub unsafe extern "C" fn bandsolve_dgtsv(
 ) -> bandsolve_status_t {
     guard(|| unsafe {
         lapack::solve_once(
-            lapack::gt(Lifetime::Call, (n, false), [sub, diag, sup]),
+            n,
+            || lapack::gt(Lifetime::Call, (n, false), [sub, diag, sup]),
             LapackColumns { n_rhs, rhs, leading: ld_rhs },
         )
     })
@@ -90,7 +91,8 @@ pub unsafe extern "C" fn bandsolve_dcgtsv(
 ) -> bandsolve_status_t {
     guard(|| unsafe {
         lapack::solve_once(
-            lapack::gt(Lifetime::Call, (n, true), [sub, diag, sup]),
+            n,
+            || lapack::gt(Lifetime::Call, (n, true), [sub, diag, sup]),
             LapackColumns { n_rhs, rhs, leading: ld_rhs },
         )
     })
@@ -161,7 +163,8 @@ pub unsafe extern "C" fn bandsolve_dgbsv(
 ) -> bandsolve_status_t {
     guard(|| unsafe {
         lapack::solve_once(
-            lapack::gb(Lifetime::Call, (n, kl, ku), (ab, ldab)),
+            n,
+            || lapack::gb(Lifetime::Call, (n, kl, ku), (ab, ldab)),
             LapackColumns { n_rhs, rhs, leading: ld_rhs },
         )
     })
@@ -228,7 +231,8 @@ pub unsafe extern "C" fn bandsolve_dptsv(
 ) -> bandsolve_status_t {
     guard(|| unsafe {
         lapack::solve_once(
-            lapack::pt::<f64>(Lifetime::Call, n, diag, off),
+            n,
+            || lapack::pt::<f64>(Lifetime::Call, n, diag, off),
             LapackColumns { n_rhs, rhs, leading: ld_rhs },
         )
     })
@@ -299,7 +303,8 @@ pub unsafe extern "C" fn bandsolve_dpbsv(
 ) -> bandsolve_status_t {
     guard(|| unsafe {
         lapack::solve_once(
-            lapack::pb(Lifetime::Call, uplo, (n, kd), (ab, ldab)),
+            n,
+            || lapack::pb(Lifetime::Call, uplo, (n, kd), (ab, ldab)),
             LapackColumns { n_rhs, rhs, leading: ld_rhs },
         )
     })
@@ -368,7 +373,8 @@ pub unsafe extern "C" fn bandsolve_dbgtsv(
 ) -> bandsolve_status_t {
     guard(|| unsafe {
         lapack::solve_once(
-            lapack::bgt(Lifetime::Call, (n, block), [sub, diag, sup]),
+            n.saturating_mul(block),
+            || lapack::bgt(Lifetime::Call, (n, block), [sub, diag, sup]),
             LapackColumns { n_rhs, rhs, leading: ld_rhs },
         )
     })
