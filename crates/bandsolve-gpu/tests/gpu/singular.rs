@@ -332,12 +332,38 @@ fn solutions_without_a_digit<T: DeviceScalar>() {
                 check(format_args!("{k} parts"), spread.solve(a, rhs, &mut vec![T::ZERO; n]), *expected);
             }
         }
-        for (interleaved, bad) in [false, true].into_iter().flat_map(|i| [0, 1, 2].map(|bad| (i, bad))) {
-            let systems: Vec<_> = (0..5).map(|s| if s == 3 { &matrices[bad] } else { &matrices[1] }).collect();
-            let systems: Vec<_> = systems.into_iter().map(|(a, rhs, _)| (a.clone(), rhs.clone())).collect();
-            let batch = Batch::new(&systems, interleaved);
-            check(format_args!("batch {bad} {interleaved} {n}"), batch.solve(Method::Auto, true, 1, false).0, bad != 1);
+        // The device summarizes the measurements of 70 systems.
+        for count in if n == 100 { &[5, 70][..] } else { &[5] } {
+            for (interleaved, bad) in [false, true].into_iter().flat_map(|i| [0, 1, 2].map(|bad| (i, bad))) {
+                let systems: Vec<_> = (0..*count).map(|s| if s == 3 { &matrices[bad] } else { &matrices[1] }).collect();
+                let systems: Vec<_> = systems.into_iter().map(|(a, rhs, _)| (a.clone(), rhs.clone())).collect();
+                let solved = Batch::new(&systems, interleaved).solve(Method::Auto, true, 1, false).0;
+                check(format_args!("batch {bad} {interleaved} {count} {n}"), solved, bad != 1);
+            }
         }
+    }
+}
+
+/// Of 70 systems, the error is the largest one of all, and a singular system is found.
+#[test]
+fn many_systems_are_summarized() {
+    let (n, count) = (40, 70);
+    let random = |s: usize| {
+        let entry = |k: usize, i: usize| ((7 * s + 3 * k + 5 * i) as f64).sin();
+        let [sub, diag, sup] =
+            [0, 1, 2].map(|k| (0..n).map(|i| entry(k, i) + if k == 1 { 3.0 } else { 0.0 }).collect());
+        let rhs: Vec<f64> = (0..n).map(|i| entry(3, i)).collect();
+        (Tridiagonal::from_vecs(sub, diag, sup, false).unwrap(), rhs)
+    };
+    for interleaved in [false, true] {
+        let mut systems: Vec<_> = (0..count).map(random).collect();
+        let together = Batch::new(&systems, interleaved).solve(Method::Auto, true, 1, false).0.unwrap();
+        let alone = systems.iter().map(|system| Batch::new(core::slice::from_ref(system), interleaved));
+        let errors = alone.map(|batch| batch.solve(Method::Auto, true, 1, false).0.unwrap().backward_error);
+        assert_eq!(together.backward_error, errors.fold(0.0, f64::max), "{interleaved}");
+        systems[50].0 = matrix(n, 7, &[[0.0, 0.0, 0.0]], 1.0);
+        let solved = Batch::new(&systems, interleaved).solve(Method::Auto, true, 1, false).0;
+        assert!(matches!(solved, Err(Error::Singular { row: 2007 })), "{interleaved}: {solved:?}");
     }
 }
 
