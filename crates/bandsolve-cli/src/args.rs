@@ -10,10 +10,11 @@ pub use sparse::*;
 
 use bandsolve::{Method, Pivoting};
 use bandsolve_bench::args::{BenchArgs, StabilityArgs};
+use bandsolve_program::io::{Triplets, name};
 use bandsolve_program::options::{BANDED, BLOCK_TRIDIAGONAL, Dtype, TRIDIAGONAL, gpu_parser, method_parser};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -188,9 +189,9 @@ pub struct SolveArgs {
     /// Solve as a periodic matrix: entries outside the three diagonals, or block diagonals, are in the two corners
     #[arg(long)]
     pub periodic: bool,
-    /// Solve with the transpose of A, or with its conjugate transpose: `--transpose conj`
-    #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = "plain")]
-    pub transpose: Option<TransposeKind>,
+    /// The operator: A or its transpose.
+    #[command(flatten)]
+    pub operator: OperatorArgs,
     /// Renumber the unknowns if the new order makes the band narrower; x is written in input order
     #[arg(long, value_name = "ORDER", conflicts_with_all = ["periodic", "block"])]
     pub reorder: Option<OrderName>,
@@ -203,6 +204,39 @@ pub struct SolveArgs {
     /// Seed of the random solution x_known
     #[arg(long, default_value_t = 0, conflicts_with = "rhs")]
     pub seed: u64,
+}
+
+/// The matrix to solve with: A, its transpose, or its conjugate transpose.
+#[derive(Debug, ClapArgs)]
+pub struct OperatorArgs {
+    /// Solve with the transpose of A, or with its conjugate transpose: `--transpose conj`
+    #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = "plain")]
+    transpose: Option<TransposeKind>,
+}
+
+impl OperatorArgs {
+    /// Apply to A.
+    pub fn of(&self, a: Triplets) -> Triplets {
+        match self.transpose {
+            Some(kind) => a.transposed(kind == TransposeKind::Conj),
+            None => a,
+        }
+    }
+
+    /// The name of the matrix in messages.
+    pub fn name_of(&self, path: &Path) -> String {
+        let transposed = match self.transpose {
+            None => "",
+            Some(TransposeKind::Plain) => ", transposed",
+            Some(TransposeKind::Conj) => ", conjugate transposed",
+        };
+        name(path) + transposed
+    }
+
+    /// The value in JSON reports.
+    pub fn json(&self) -> Option<&'static str> {
+        self.transpose.map(|kind| if kind == TransposeKind::Conj { "conj" } else { "plain" })
+    }
 }
 
 /// The value of `--transpose`.

@@ -33,7 +33,7 @@ pub fn run(args: &IterateArgs) -> Result<(), Failure> {
     let inputs: Vec<&Path> = [&args.matrix].into_iter().chain(&args.rhs).map(PathBuf::as_path).collect();
     report::check_outputs(&outputs, &inputs)?;
     set_threads(args.threads)?;
-    let matrix = io::read_matrix(&args.matrix)?;
+    let matrix = args.operator.of(io::read_matrix(&args.matrix)?);
     let rhs = args.rhs.as_deref().map(|path| io::read_rhs(path, matrix.n_rows)).transpose()?;
     match matrix.values.is_complex() || rhs.as_ref().is_some_and(|rhs| rhs.values.is_complex()) {
         true => IterateTask { args }.run::<Complex64>(&matrix, rhs),
@@ -229,14 +229,14 @@ impl IterateTask<'_> {
         match error {
             bandsolve::Error::Singular { row } => Failure::Unsolved(format!(
                 "{}: cannot set up --precond {}: its factorization has no pivot in row {}. Try auto or none",
-                io::name(&self.args.matrix),
+                self.args.operator.name_of(&self.args.matrix),
                 self.args.precond,
                 row + 1
             )),
             bandsolve::Error::Shape { what: "unknowns of the grid", expected, got } => Failure::Usage(format!(
                 "--precond {}: the grid has {got} unknowns, but {} has {expected} rows. Pass a grid with as many unknowns",
                 self.args.precond,
-                io::name(&self.args.matrix),
+                self.args.operator.name_of(&self.args.matrix),
             )),
             bandsolve::Error::Unsupported { .. } | bandsolve::Error::Shape { .. } => Failure::Usage(error.to_string()),
             other => Failure::from(other.clone()),
@@ -275,7 +275,7 @@ impl IterateTask<'_> {
                 };
                 Err(Failure::Unsolved(format!(
                     "{}{column}: not converged ({ending}): relative residual {:.1e} after {}. {hint}",
-                    io::name(&args.matrix),
+                    args.operator.name_of(&args.matrix),
                     report.relative_residual(),
                     report::counted(report.iterations, "iteration"),
                 )))
@@ -328,7 +328,7 @@ impl IterateTask<'_> {
         }
         lines.extend(outcome.attention().map(|text| ("attention", text)));
         lines.push(("time", format!("{setup} to set up, {solve} to solve")));
-        format!("{} {}\n{}", report.ending, io::name(&self.args.matrix), report::columns(&lines))
+        format!("{} {}\n{}", report.ending, self.args.operator.name_of(&self.args.matrix), report::columns(&lines))
     }
 
     fn is_single(&self) -> bool {
@@ -348,6 +348,7 @@ impl IterateTask<'_> {
         };
         json!({
             "file": io::name(&self.args.matrix),
+            "transpose": self.args.operator.json(),
             "n": n,
             "nnz": outcome.entries,
             "n_rhs": outcome.reports.len(),

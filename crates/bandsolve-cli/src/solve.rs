@@ -1,6 +1,6 @@
 //! `bandsolve solve`: read a system, solve it and report.
 
-use crate::args::{OrderName, Place, SolveArgs, TransposeKind};
+use crate::args::{OrderName, Place, SolveArgs};
 use crate::gpu::{self, Device, DeviceScalar, HostMatrix};
 use crate::renumber::{Renumbered, Renumbering, Reordering};
 use bandsolve::vectors::narrow;
@@ -31,11 +31,7 @@ pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     set_threads(args.threads.filter(|threads| *threads > 1))?;
     let device = open_device(args)?;
     let started = Instant::now();
-    let matrix = io::read_matrix(&args.matrix)?;
-    let matrix = match args.transpose {
-        Some(kind) => matrix.transposed(kind == TransposeKind::Conj),
-        None => matrix,
-    };
+    let matrix = args.operator.of(io::read_matrix(&args.matrix)?);
     let rhs = args.rhs.as_deref().map(|path| io::read_rhs(path, matrix.n_rows)).transpose()?;
     let seconds_read = started.elapsed().as_secs_f64();
     let dtype = choose_dtype(args.dtype, &matrix, rhs.as_ref())?;
@@ -313,12 +309,7 @@ impl SolveTask<'_> {
 
     /// The matrix in messages.
     fn name(&self) -> String {
-        let transposed = match self.args.transpose {
-            None => "",
-            Some(TransposeKind::Plain) => ", transposed",
-            Some(TransposeKind::Conj) => ", conjugate transposed",
-        };
-        io::name(&self.args.matrix) + transposed
+        self.args.operator.name_of(&self.args.matrix)
     }
 
     fn corner_note(&self) -> &'static str {
@@ -350,7 +341,7 @@ impl SolveTask<'_> {
             "upper": upper,
             "block": self.args.block,
             "periodic": structure::is_periodic(self.shape),
-            "transpose": self.args.transpose.map(|kind| if kind == TransposeKind::Conj { "conj" } else { "plain" }),
+            "transpose": self.args.operator.json(),
             "reordering": self.reordering.as_ref().map(Reordering::json),
             "n_rhs": outcome.n_rhs,
             "dtype": self.dtype.name(),

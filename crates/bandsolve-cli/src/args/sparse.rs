@@ -1,5 +1,6 @@
 //! Arguments of `iterate` and `forest`.
 
+use super::OperatorArgs;
 use bandsolve_program::options::{IterationArgs, RealDtype, named, positive};
 use bandsolve_sparse::{KrylovMethod, PreconditionerKind};
 use clap::{Args as ClapArgs, ValueEnum};
@@ -13,6 +14,7 @@ Examples:
   bandsolve iterate A.mtx --solver gmres:20 --precond alt-i:2 --rtol 1e-8
   bandsolve iterate A.mtx --rhs b.mtx --out x.mtx --solver cg --precond jacobi --plot history.svg
   bandsolve iterate A.mtx --solver refine:gmres:20 --rtol 1e-14
+  bandsolve iterate A.mtx --rhs b.mtx --transpose         solve with the transpose of A
   bandsolve generate aniso1 500 | bandsolve iterate - --solver gmres:20 --precond mos-a:4 --json -";
 
 const SOLVERS: &str = "One of: auto (choose one for the preconditioner); gmres:M or fgmres:M (restart after M iterations; flexible GMRES if the \
@@ -33,6 +35,9 @@ pub struct IterateArgs {
     /// Write x to this file: .mtx, .npy or `-` (standard output, as .mtx)
     #[arg(long, value_name = "x.mtx")]
     pub out: Option<PathBuf>,
+    /// The operator: A or its transpose.
+    #[command(flatten)]
+    pub operator: OperatorArgs,
     /// The Krylov method; auto chooses one for the preconditioner
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = named::<SolverName>, long_help = SOLVERS)]
     pub solver: SolverName,

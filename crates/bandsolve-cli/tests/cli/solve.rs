@@ -374,6 +374,11 @@ fn transposes_are_solved() {
         assert_eq!(array_values(&x), expected, "{json}");
         let kind = options.get(1).or(options.first().and(Some(&"plain")));
         assert_eq!(json["transpose"].as_str(), kind.copied(), "{json}");
+        let iterate = ["iterate", &a, "--rhs", &b, "--out", &x, "--precond", "none", "--rtol", "1e-12", "--json"];
+        let iterate = bandsolve(&[&iterate[..], options].concat()).exits(0).json();
+        let errors = array_values(&x).into_iter().zip(expected).map(|(x, e)| (x - e).abs());
+        assert!(errors.fold(0.0, f64::max) < 1e-10, "{iterate}");
+        assert_eq!(iterate["transpose"].as_str(), kind.copied(), "{iterate}");
     }
     let upper = folder.file("U.mtx", matrix_market(20, &blocks(10, false)));
     for options in
