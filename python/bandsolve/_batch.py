@@ -385,8 +385,8 @@ def _solve(matrix, rhs, shape, alone, place, options):
     """Solve along the middle axis of C-ordered arrays of the shape `shape`."""
     before, n, after = shape
     out = options.pop("out")
-    few = options["device"] != "cpu" or options["method"] != "auto" or not _bandsolve.batch_shares(before * after)
-    if alone and (few or options["periodic"]):
+    chosen = options["device"] != "cpu" or options["method"] != "auto"
+    if alone and (chosen or _bandsolve.solved_as_columns(before * after, options["periodic"])):
         columns = np.moveaxis(rhs.reshape(shape), 1, 0).reshape(n, before * after)
         x, report = _bandsolve.solve_tridiagonal(*matrix, columns, padded=not options["periodic"], **options)
         return np.ascontiguousarray(np.moveaxis(x.reshape(n, before, after), 0, 1)), report

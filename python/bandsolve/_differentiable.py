@@ -20,13 +20,14 @@ def solve_tridiagonal(periodic, transpose, matrix, rhs):
     batch = np.broadcast_shapes(*(array.shape[:-1] for array in matrix), rhs.shape[:-2])
     flat = np.broadcast_to(rhs, batch + (n, columns))
     options = dict(periodic=periodic, padded=not periodic and matrix[0].shape[-1] == n, transpose=transpose)
-    flat = flat[..., 0] if columns == 1 else flat
+    flat = np.ascontiguousarray(flat[..., 0] if columns == 1 else flat)
     if all(array.size == array.shape[-1] for array in matrix):
         matrix = [array.reshape(-1) for array in matrix]
     elif columns != 1:
-        matrix = [array[..., None] for array in matrix]
+        # Contiguous systems take the least time.
+        matrix, flat = [array[..., None] for array in matrix], np.ascontiguousarray(flat.swapaxes(-1, -2)).swapaxes(-1, -2)
     solve = bandsolve.solve_tridiagonal if flat.ndim == 1 else partial(bandsolve.solve_batch, axis=-1 if columns == 1 else -2)
-    return np.ascontiguousarray(solve(*matrix, np.ascontiguousarray(flat), **options), rhs.dtype).reshape(batch + (n, columns))
+    return np.ascontiguousarray(solve(*matrix, flat, **options), rhs.dtype).reshape(batch + (n, columns))
 
 
 class Factors:

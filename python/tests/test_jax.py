@@ -1,5 +1,7 @@
 """`bandsolve.jax` against dense solves of JAX, in double precision: values, derivatives, transformations."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -133,6 +135,81 @@ def test_types_and_errors():
             call()
     with pytest.raises(Exception, match="singular"):
         jax.block_until_ready(ours.solve_tridiagonal(one[1:], 0 * one, one[1:], one))
+
+
+def test_xla_calls_the_tridiagonal_solver_without_python():
+    if not hasattr(jax, "ffi"):
+        pytest.skip("this version of JAX has no interface for compiled functions")
+    arrays = np.ones(2), np.full(3, 4.0), np.ones(2), np.ones(3)
+    text = jax.jit(jax.grad(lambda *a: ours.solve_tridiagonal(*a).sum())).lower(*arrays).compile().as_text()
+    assert text.count('custom_call_target="bandsolve_solve_tridiagonal"') == 2 and "callback" not in text
+
+
+def by_both_paths(monkeypatch, solve, *arrays):
+    """The solutions, or the last lines of the errors, of the compiled function and of the one that JAX calls through Python."""
+    outcomes = []
+    for registered in (True, False):
+        monkeypatch.setattr(ours, "_REGISTERED", registered)
+        try:
+            outcomes.append(np.asarray(jax.jit(lambda *a: solve(*a))(*arrays)))
+        except jax.errors.JaxRuntimeError as error:
+            outcomes.append(str(error).strip().splitlines()[-1].removeprefix("INVALID_ARGUMENT: "))
+    return outcomes
+
+
+#: n, axes in front of the matrix, axes in front of the right-hand sides, columns.
+SHAPES = [
+    (0, (), (), ()), (1, (), (), ()), (2, (), (), ()), (40, (), (), ()), (40, (), (), (3,)), (40, (), (), (70,)), (5, (), (), (0,)),
+    (40, (), (3,), ()), (40, (), (70,), ()), (40, (), (70,), (2,)), (40, (), (2,), (70,)), (40, (3,), (), ()), (40, (70,), (70,), ()),
+    (40, (3,), (3,), (2,)), (40, (3,), (), (2,)), (1, (3,), (3,), ()), (5, (), (0,), ()), (5, (0,), (0,), ()), (0, (3,), (3,), ()),
+]
+
+
+@pytest.mark.skipif(not ours._REGISTERED, reason="this version of JAX does not accept the compiled function")
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("periodic", [False, True])
+def test_both_paths_return_the_same_bits(dtype, periodic, transpose, monkeypatch):
+    rng = np.random.default_rng(8)
+    draw = lambda *shape: numbers(rng, shape, dtype.kind == "c").astype(dtype)  # noqa: E731
+    for n, front, front_of_rhs, columns in SHAPES:
+        off = n if periodic else max(n - 1, 0)
+        arrays = draw(*front, off), 4 + draw(*front, n), draw(off), draw(*front_of_rhs, n, *columns)
+
+        def solve(sub, diag, sup, rhs):
+            of_rhs = lambda rhs: ours.solve_tridiagonal(sub, diag, sup, rhs, periodic=periodic)  # noqa: E731
+            return jax.linear_transpose(of_rhs, rhs)(rhs)[0] if transpose else of_rhs(rhs)
+
+        if front or front_of_rhs:
+            of_matrix = 0 if front else None
+            solve = jax.vmap(solve, (of_matrix, of_matrix, None, 0 if front_of_rhs else None))
+        x, expected = by_both_paths(monkeypatch, solve, *arrays)
+        assert x.dtype == expected.dtype == dtype and x.shape == expected.shape and x.tobytes() == expected.tobytes(), (n, front, front_of_rhs, columns)
+
+
+@pytest.mark.skipif(not ours._REGISTERED, reason="this version of JAX does not accept the compiled function")
+def test_both_paths_broadcast_axes_of_nested_maps(monkeypatch):
+    rng = np.random.default_rng(9)
+    arrays = rng.random((2, 8)), 4 + rng.random((3, 9)), rng.random(8), rng.random((3, 2, 9))
+    solve = jax.vmap(jax.vmap(ours.solve_tridiagonal, (0, None, None, 0)), (None, 0, None, 0))
+    x, expected = by_both_paths(monkeypatch, solve, *arrays)
+    assert x.tobytes() == expected.tobytes()
+    sub, diag = np.broadcast_to(arrays[0], (3, 2, 8)), np.broadcast_to(arrays[1][:, None], (3, 2, 9))
+    assert np.array_equal(x, bandsolve.solve_batch(sub, diag, arrays[2], arrays[3]))
+
+
+@pytest.mark.skipif(not ours._REGISTERED, reason="this version of JAX does not accept the compiled function")
+@pytest.mark.parametrize("front, front_of_rhs, columns", [((), (), ()), ((), (), (2,)), ((), (70,), ()), ((3,), (3,), ()), ((3,), (3,), (2,))])
+def test_both_paths_have_the_same_messages(front, front_of_rhs, columns, monkeypatch):
+    axes = (0 if front else None,) * 3 + (0,)
+    solve = jax.vmap(ours.solve_tridiagonal, axes) if front_of_rhs else ours.solve_tridiagonal
+    for wrong, value, words in [("rhs", np.nan, r"ValueError: rhs\[.*\] is not finite"), ("sub", np.inf, r"ValueError: sub\[.*\] is not finite"),
+                                ("diag", 0.0, "LinAlgError: .* is singular: no pivot in row 8")]:
+        arrays = {"sub": np.zeros((*front, 8)), "diag": np.ones((*front, 9)), "sup": np.zeros((*front, 8)),
+                  "rhs": np.ones((*front_of_rhs, 9, *columns))}
+        arrays[wrong].flat[-1] = value
+        direct, through_python = by_both_paths(monkeypatch, solve, *arrays.values())
+        assert direct == through_python
+        assert re.fullmatch(words, direct)
 
 
 D, N, P = "dirichlet", "neumann", "periodic"

@@ -491,6 +491,27 @@ def growing(steps, n):
     return [np.zeros(n - 1), np.ones(n), sup], [np.zeros(n - 1), np.full(n, 4.0), sup]
 
 
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("count, n", [(3, 50), (6, 20000)])
+def test_few_systems_and_large_ones_are_solved_alone(count, n, transpose, dtype):
+    rng = np.random.default_rng(12)
+    sub, diag, sup, rhs = (random(rng, (count, n), dtype) for _ in range(4))
+    diag += 3
+    options = dict(padded=True, transpose=transpose)
+    for threads in (1, 2, 8):
+        x = bandsolve.solve_batch(sub, diag, sup, rhs, threads=threads, **options)
+        for s in range(count):
+            assert np.array_equal(x[s], bandsolve.solve_tridiagonal(sub[s], diag[s], sup[s], rhs[s], threads=1, **options))
+    out = rhs.copy()
+    assert np.array_equal(bandsolve.solve_batch(sub, diag, sup, out, out=out, **options), x)
+    sub[1, 7] = np.nan
+    with pytest.raises(ValueError, match=r"^sub\[1, 7\] is not finite$"):
+        bandsolve.solve_batch(sub, diag, sup, rhs, **options)
+    sub[1] = sup[1] = diag[1, 7] = 0
+    with pytest.raises(np.linalg.LinAlgError, match="^system 1 is singular: no pivot in row 7$"):
+        bandsolve.solve_batch(sub, diag, sup, rhs, **options)
+
+
 @pytest.mark.parametrize("layout", ["rows", "columns", "middle", "strided"])
 def test_batches_tell_of_solutions_without_a_digit(layout):
     # x is about 3**66, 1/eps**2.

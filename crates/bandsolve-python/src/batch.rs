@@ -12,23 +12,24 @@ use bandsolve_kernel::spread::{RowsOf, spread, tasks};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Systems along the middle axis of C-contiguous arrays with three dimensions.
 #[derive(Debug, Clone, Copy)]
-struct Places {
-    before: usize,
-    n: usize,
-    after: usize,
+pub struct Places {
+    pub before: usize,
+    pub n: usize,
+    pub after: usize,
 }
 
 impl Places {
-    fn count(self) -> usize {
+    pub fn count(self) -> usize {
         self.before * self.after
     }
 
-    fn len(self) -> usize {
+    pub fn len(self) -> usize {
         self.count() * self.n
     }
 
@@ -42,6 +43,35 @@ impl Places {
             each((plane * self.n + i) * self.after + first, s - systems.start, length);
             s += length;
         }
+    }
+
+    /// Copy all systems to consecutive memory, one after the other: the columns of a matrix in Fortran order.
+    pub fn copy_to_columns<T: Copy>(self, array: &[T], columns: &mut [T]) {
+        for (s, column) in columns.chunks_exact_mut(self.n.max(1)).enumerate() {
+            column.iter_mut().enumerate().for_each(|(i, to)| *to = array[self.place(s, i)]);
+        }
+    }
+
+    /// Copy all systems back from the memory that [`Self::copy_to_columns`] fills.
+    pub fn copy_from_columns<T: Copy>(self, columns: &[T], array: &mut [T]) {
+        for (s, column) in columns.chunks_exact(self.n.max(1)).enumerate() {
+            column.iter().enumerate().for_each(|(i, from)| array[self.place(s, i)] = *from);
+        }
+    }
+
+    /// The entries of a system, copied if they are not contiguous.
+    fn system<T: Copy>(self, array: &[T], s: usize) -> bandsolve::Result<Cow<'_, [T]>> {
+        if self.after == 1 {
+            return Ok(Cow::Borrowed(&array[s * self.n..(s + 1) * self.n]));
+        }
+        let mut list = room(self.n)?;
+        list.extend((0..self.n).map(|i| array[self.place(s, i)]));
+        Ok(Cow::Owned(list))
+    }
+
+    /// The index of row i of system `s`.
+    pub fn place(self, s: usize, i: usize) -> usize {
+        (s / self.after * self.n + i) * self.after + s % self.after
     }
 
     /// Copy some systems to rows of `width` numbers. If there are fewer than `width` systems, copies of the last one fill the rows.
@@ -91,6 +121,11 @@ const BYTES_TOGETHER: usize = 512;
 /// Number of systems with one matrix from which they are solved as a batch: enough for the kernel with any number type.
 const SYSTEMS_TOGETHER: usize = 64;
 
+/// Maximum number of systems with different matrices that are solved alone whatever their size: a batch needs the time of 8 or 16 systems.
+const FEW_SYSTEMS: usize = 4;
+/// Number of bytes of a diagonal from which a system is solved alone. The memory of a batch of such systems exceeds the cache.
+const LARGE_SYSTEM_BYTES: usize = 64 << 10;
+
 /// Solve systems along the middle axis of C-contiguous arrays of shape `shape`. sub, diag and sup may also be one matrix of n rows.
 ///
 /// `place` converts the position of a system or of a number in memory to the position in the arrays of the caller, for error messages.
@@ -135,10 +170,10 @@ pub fn solve_batch<'py>(
     with_number!(kind, batch(arrays.each_ref(), &call, place, (OutputArray::new(out, overwrite_rhs), full_output)))
 }
 
-/// Whether to solve `count` right-hand sides of one matrix as a batch.
+/// Whether to solve `count` systems with the same matrix as right-hand sides of one system, not as a batch.
 #[pyfunction]
-pub fn batch_shares(count: usize) -> bool {
-    count >= SYSTEMS_TOGETHER
+pub fn solved_as_columns(count: usize, periodic: bool) -> bool {
+    periodic || count < SYSTEMS_TOGETHER
 }
 
 /// Check the arguments `out` and `overwrite_rhs` for a batch in C order. Return the array to write to, or None.
@@ -162,15 +197,15 @@ pub fn target_of<'py>(
 }
 
 /// A batch and its options.
-struct BatchCall<'a> {
-    places: Places,
-    options: CallOptions<'a>,
-    device: Option<&'a Device>,
+pub struct BatchCall<'a> {
+    pub places: Places,
+    pub options: CallOptions<'a>,
+    pub device: Option<&'a Device>,
     /// Whether all systems have the same matrix.
-    alone: bool,
+    pub alone: bool,
     /// Whether the systems are periodic. Those with the same matrix are solved elsewhere.
-    periodic: bool,
-    op: Op,
+    pub periodic: bool,
+    pub op: Op,
 }
 
 fn batch<'py, T: Number>(
@@ -186,23 +221,8 @@ where
     let [sub, diag, sup, rhs] =
         [rows::<T>(arrays[0])?, rows::<T>(arrays[1])?, rows::<T>(arrays[2])?, rows::<T>(arrays[3])?];
     let matrix = [slice(&sub), slice(&diag), slice(&sup)];
-    let Places { before, n, after } = call.places;
     let plans = call.plans::<T>()?;
-    let solve = |rhs: &[T], x: &mut [T]| {
-        detached(py, || match (call.alone, before == 1, after == 1) {
-            _ if rhs.is_empty() => whole(([&[]; 3], plans.layout), (&plans.all, None), call.op, rhs, x),
-            (false, ..) if call.periodic => alone_each(matrix, (&plans, call), rhs, x),
-            (false, _, true) => whole((matrix, Layout::Contiguous), (&plans.all, call.device), call.op, rhs, x),
-            (false, true, _) => whole((matrix, Layout::Interleaved), (&plans.all, call.device), call.op, rhs, x),
-            (true, _, true) => {
-                let [sub, diag, sup] = matrix;
-                let a = TridiagonalBatch::shared(before, n, Layout::Contiguous, sub, diag, sup)?;
-                once(&a, (&plans.all, None), call.op, rhs, x)
-            }
-            (true, ..) if after >= SYSTEMS_TOGETHER => by_planes(matrix, (&plans, call), rhs, x),
-            _ => gathered(matrix, (&plans, call), rhs, x),
-        })
-    };
+    let solve = |rhs: &[T], x: &mut [T]| detached(py, || call.solve(matrix, &plans, rhs, x));
     let (x, report) = match target.array::<T>(arrays[3], false)? {
         Some(x) => {
             let solved = CallerNumbers::of(&rhs).solve_to(CallerNumbers::of(&x), |rhs, x| Ok(solve(rhs, x)));
@@ -210,27 +230,12 @@ where
         }
         None => filled(py, &[call.places.len()], false, |x| solve(slice(&rhs), x))?,
     };
-    let wrong = |error: Error| match error {
-        Error::Singular { row } if call.alone => exception(py, &Error::Singular { row: row % n }),
-        // The solver counts the rows system by system, for any order in memory.
-        Error::Singular { row } => match place.call1((row / n, false)) {
-            Ok(system) => lin_alg_error(py, format!("system {system} is singular: no pivot in row {}", row % n)),
-            Err(error) => error,
-        },
-        Error::NotFinite { array, index } if call.alone && array != "rhs" => {
-            exception(py, &Error::NotFinite { array, index })
-        }
-        Error::NotFinite { array, index } => match place.call1((index, true)) {
-            Ok(at) => PyValueError::new_err(format!("{array}[{at}] is not finite")),
-            Err(error) => error,
-        },
-        error => exception(py, &error),
-    };
-    answer(x.into_any(), report?.map_err(wrong)?, full_output)
+    let place = |number: usize, of_entry: bool| Ok(place.call1((number, of_entry))?.str()?.to_string());
+    answer(x.into_any(), report?.map_err(|error| call.exception(py, error, place))?, full_output)
 }
 
-/// Plans for all systems, for a group of `width` systems, for the systems of a plane, and for one periodic system.
-struct BatchPlans {
+/// Plans for all systems, for a group of `width` systems, for the systems of a plane, and for one system.
+pub struct BatchPlans {
     all: Plan,
     together: Plan,
     plane: Plan,
@@ -241,7 +246,59 @@ struct BatchPlans {
 }
 
 impl BatchCall<'_> {
-    fn plans<T: Number>(&self) -> PyResult<BatchPlans> {
+    /// Solve with matrices that have n entries in every diagonal: one matrix, or one for each system in the order of `rhs`.
+    pub fn solve<T: Number>(
+        &self,
+        matrix: [&[T]; 3],
+        plans: &BatchPlans,
+        rhs: &[T],
+        x: &mut [T],
+    ) -> bandsolve::Result<Report>
+    where
+        for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
+        for<'a> Tridiagonal<'a, T>: Factorize<Scalar = T>,
+    {
+        let Places { before, n, after } = self.places;
+        match (self.alone, before == 1, after == 1) {
+            _ if rhs.is_empty() => whole(([&[]; 3], plans.layout), (&plans.all, None), self.op, rhs, x),
+            (false, ..) if self.periodic => each_alone(matrix, (plans, self), rhs, x),
+            (false, _, true) if self.few_or_large::<T>() => each_alone(matrix, (plans, self), rhs, x),
+            (false, _, true) => whole((matrix, Layout::Contiguous), (&plans.all, self.device), self.op, rhs, x),
+            (false, true, _) => whole((matrix, Layout::Interleaved), (&plans.all, self.device), self.op, rhs, x),
+            (true, _, true) => {
+                let [sub, diag, sup] = matrix;
+                let a = TridiagonalBatch::shared(before, n, Layout::Contiguous, sub, diag, sup)?;
+                once(&a, (&plans.all, None), self.op, rhs, x)
+            }
+            (true, ..) if after >= SYSTEMS_TOGETHER => by_planes(matrix, (plans, self), rhs, x),
+            _ => gathered(matrix, (plans, self), rhs, x),
+        }
+    }
+
+    /// The exception for an error. `place` converts the number of a system, or the position of an entry in memory if its second argument is true,
+    /// to the position in the arrays of the caller.
+    pub fn exception(&self, py: Python<'_>, error: Error, place: impl Fn(usize, bool) -> PyResult<String>) -> PyErr {
+        let n = self.places.n;
+        match error {
+            Error::Singular { row } if self.alone => exception(py, &Error::Singular { row: row % n }),
+            // The solver counts the rows system by system, for any order in memory.
+            Error::Singular { row } => match place(row / n, false) {
+                Ok(system) => lin_alg_error(py, format!("system {system} is singular: no pivot in row {}", row % n)),
+                Err(error) => error,
+            },
+            Error::NotFinite { array, index } if self.alone && array != "rhs" => {
+                exception(py, &Error::NotFinite { array, index })
+            }
+            Error::NotFinite { array, index } => match place(index, true) {
+                Ok(at) => PyValueError::new_err(format!("{array}[{at}] is not finite")),
+                Err(error) => error,
+            },
+            error => exception(py, &error),
+        }
+    }
+
+    /// Plans for the batch and its parts.
+    pub fn plans<T: Number>(&self) -> PyResult<BatchPlans> {
         let Places { n, after, .. } = self.places;
         let count = self.places.count();
         let (layout, width) = match after {
@@ -250,8 +307,22 @@ impl BatchCall<'_> {
         };
         let plan = |count: usize| self.options.plan(Plan::once(Shape::Batch { count, n, layout }));
         let (together, plane) = (plan(width)?.threads(1), plan(after)?);
-        let system = self.options.plan(Plan::once(Shape::Tridiagonal { n, periodic: true }))?.threads(1);
+        let system = self.options.plan(Plan::once(Shape::Tridiagonal { n, periodic: self.periodic }))?;
+        let system = if self.tasks_of_systems() == 1 { system } else { system.threads(1) };
         Ok(BatchPlans { all: plan(count)?, together, plane, system, width, layout })
+    }
+
+    /// Whether contiguous systems with different matrices take less time alone than as a batch.
+    fn few_or_large<T>(&self) -> bool {
+        let Places { before, n, .. } = self.places;
+        let automatic = self.device.is_none() && self.options.method == "auto";
+        automatic && (before <= FEW_SYSTEMS || n * size_of::<T>() >= LARGE_SYSTEM_BYTES)
+    }
+
+    /// Number of threads that solve systems alone. With 1, all threads solve each system.
+    fn tasks_of_systems(&self) -> usize {
+        let tasks = self.tasks();
+        if self.places.count() < tasks { 1 } else { tasks }
     }
 
     /// Number of threads that solve groups.
@@ -275,7 +346,8 @@ where
     once(&TridiagonalBatch::new(count, n, layout, sub, diag, sup)?, on, op, rhs, x)
 }
 
-fn zeros<T: Number>(count: usize) -> bandsolve::Result<Vec<T>> {
+/// A list of zeros.
+pub fn zeros<T: Number>(count: usize) -> bandsolve::Result<Vec<T>> {
     let mut list = room(count)?;
     list.resize(count, T::ZERO);
     Ok(list)
@@ -300,8 +372,8 @@ fn joined(parts: Outcomes) -> bandsolve::Result<Report> {
     Ok(all)
 }
 
-/// Solve periodic systems, each with a matrix of its own, one after the other on each thread.
-fn alone_each<T: Number>(
+/// Solve systems, each with a matrix of its own, one after the other on each thread. A thread copies systems that are not contiguous.
+fn each_alone<T: Number>(
     matrix: [&[T]; 3],
     (plans, call): (&BatchPlans, &BatchCall<'_>),
     rhs: &[T],
@@ -310,23 +382,24 @@ fn alone_each<T: Number>(
 where
     for<'a> Tridiagonal<'a, T>: Factorize<Scalar = T>,
 {
-    let Places { n, after, .. } = call.places;
-    let place = |s: usize, i: usize| (s / after * n + i) * after + s % after;
-    let of_system = |array: &[T], s: usize| -> bandsolve::Result<Vec<T>> {
-        let mut list = room(n)?;
-        list.extend((0..n).map(|i| array[place(s, i)]));
-        Ok(list)
-    };
+    let (n, contiguous) = (call.places.n, call.places.after == 1);
+    let place = |s: usize, i: usize| call.places.place(s, i);
     let mut results = outcomes(call.places.count())?;
     let x = SharedOutput::new(x);
-    spread(call.tasks(), 0..results.len(), &mut results[..], &|range, results| {
+    spread(call.tasks_of_systems(), 0..results.len(), &mut results[..], &|range, results| {
+        let mut own = zeros(n);
         for (s, result) in range.zip(results) {
-            let solve = || {
-                let [sub, diag, sup] = matrix;
-                let a = Tridiagonal::from_vecs(of_system(sub, s)?, of_system(diag, s)?, of_system(sup, s)?, true)?;
-                let (d, mut own) = (of_system(rhs, s)?, zeros(n)?);
-                let solved = solve_by(&plans.system.factor(&a)?, call.op, &d, &mut own);
-                own.iter().enumerate().for_each(|(i, value)| x.put(place(s, i), &[*value]));
+            let mut solve = || {
+                let own = own.as_mut().map_err(|error| error.clone())?;
+                let [sub, diag, sup] = matrix.map(|array| call.places.system(array, s));
+                let (sub, diag, sup, rhs) = (sub?, diag?, sup?, call.places.system(rhs, s)?);
+                let make = if call.periodic { Tridiagonal::periodic } else { Tridiagonal::new };
+                let a = make(&sub, &diag, &sup)?;
+                let solved = solve_by(&plans.system.factor(&a)?, call.op, &rhs, own);
+                match contiguous {
+                    true => x.put(place(s, 0), own),
+                    false => own.iter().enumerate().for_each(|(i, value)| x.put(place(s, i), &[*value])),
+                }
                 solved.map_err(|error| match error {
                     Error::NotFinite { array, index } => Error::NotFinite { array, index: place(s, index) },
                     Error::Singular { row } => Error::Singular { row: s * n + row },
@@ -452,14 +525,14 @@ impl<T: Number> GatheredSystems<T> {
 
     /// Convert the positions in an error to positions in the whole batch.
     fn in_place(&self, error: Error, alone: bool) -> Error {
-        let Places { n, after, .. } = self.places;
+        let n = self.places.n;
         let system = |k: usize| self.systems.start + k.min(self.systems.len() - 1);
         match error {
             Error::Singular { row } => Error::Singular { row: system(row / n) * n + row % n },
             Error::NotFinite { array, .. } if alone && array != "rhs" => error,
             Error::NotFinite { array, index } => {
                 let (i, s) = (index / self.width, system(index % self.width));
-                Error::NotFinite { array, index: (s / after * n + i) * after + s % after }
+                Error::NotFinite { array, index: self.places.place(s, i) }
             }
             other => other,
         }

@@ -26,15 +26,18 @@ fn signals(raised: Raised) -> Stop {
     })
 }
 
-/// Call `work` without the GIL. If a signal handler raises an exception, such as `KeyboardInterrupt` after Ctrl-C, `work` ends at its next check
-/// for interrupts. The function then returns the exception.
+/// Call `work` without the GIL, as [`interruptible_by_signals`] does.
+pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+    py.detach(|| interruptible_by_signals(work))
+}
+
+/// Call `work`, on a thread that does not hold the GIL. If a signal handler raises an exception, such as `KeyboardInterrupt` after Ctrl-C, `work`
+/// ends at its next check for interrupts. The function then returns the exception.
 ///
 /// Python calls signal handlers only on its main thread, so signals do not interrupt `work` on other threads.
-pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
-    let (result, raised) = py.detach(|| {
-        let raised = Raised::default();
-        let result = interruptible(signals(raised.clone()), work);
-        (result, raised.take())
-    });
+pub fn interruptible_by_signals<R>(work: impl FnOnce() -> R) -> PyResult<R> {
+    let raised = Raised::default();
+    let result = interruptible(signals(raised.clone()), work);
+    let raised = raised.take();
     raised.map_or(Ok(result), Err)
 }

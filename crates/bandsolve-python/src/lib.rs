@@ -20,6 +20,8 @@ mod solve;
 mod sparse;
 mod structure;
 mod tridiagonal_eigen;
+mod xla;
+mod xla_interface;
 
 use pyo3::prelude::*;
 
@@ -29,7 +31,7 @@ mod _bandsolve {
     #[pymodule_export]
     use super::arrays::as_array;
     #[pymodule_export]
-    use super::batch::{batch_shares, solve_batch, target_of};
+    use super::batch::{solve_batch, solved_as_columns, target_of};
     #[pymodule_export]
     use super::diagonals::check_off_diagonals;
     #[pymodule_export]
@@ -56,6 +58,8 @@ mod _bandsolve {
     use super::structure::{factor_compact, reverse_cuthill_mckee, storage, stored};
     #[pymodule_export]
     use super::tridiagonal_eigen::eigh_tridiagonal;
+    #[pymodule_export]
+    use super::xla::xla_solve_tridiagonal;
     #[pymodule_export]
     const __VERSION__: &str = env!("CARGO_PKG_VERSION");
 }

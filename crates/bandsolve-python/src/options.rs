@@ -139,6 +139,10 @@ pub struct CallOptions<'a> {
 }
 
 impl CallOptions<'_> {
+    /// The options of a call that sets none.
+    pub const DEFAULT: Self =
+        Self { method: "auto", pivoting: "scaled-partial", verify: true, threads: None, device: "cpu" };
+
     /// Set the options of the call in a plan.
     pub fn plan(&self, plan: Plan) -> PyResult<Plan> {
         let mut plan = plan.verify(self.verify);
