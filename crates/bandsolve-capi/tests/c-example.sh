@@ -8,13 +8,14 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 root=$(cd "$here/../.." && pwd)
 profile=${1:-release}
 
-missing() { for tool in gcc g++ gfortran cmake make pkg-config; do command -v "$tool" >/dev/null || echo "$tool"; done; }
+tools=(gcc g++ clang gfortran cmake make pkg-config)
+missing() { for tool in "${tools[@]}"; do command -v "$tool" >/dev/null || echo "$tool"; done; }
 if [ -n "$(missing)" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    apt-get install -y --no-install-recommends gcc g++ gfortran cmake make pkg-config >/dev/null 2>&1 ||
-        { apt-get update && apt-get install -y --no-install-recommends gcc g++ gfortran cmake make pkg-config; } >/dev/null 2>&1 || true
+    apt-get install -y --no-install-recommends "${tools[@]}" >/dev/null 2>&1 ||
+        { apt-get update && apt-get install -y --no-install-recommends "${tools[@]}"; } >/dev/null 2>&1 || true
 fi
 if [ -n "$(missing)" ]; then
-    echo "1 skipped: the C API from C and C++, not here: $(missing | tr '\n' ' ')(Debian and Ubuntu: apt-get install gcc g++ gfortran cmake make pkg-config)"
+    echo "1 skipped: the C API from C and C++, not here: $(missing | tr '\n' ' ')(Debian and Ubuntu: apt-get install ${tools[*]})"
     exit 0
 fi
 
@@ -60,7 +61,7 @@ done
 g++ -std=c++11 "${strict[@]}" "$here/examples/waves.cpp" "${flags[@]}" -o "$work/waves"
 # Compile the headers in both languages. The header for GPUs is not installed.
 printf '#include <bandsolve.h>\n#include <bandsolve_gpu.h>\n' >"$work/alone"
-for language in "gcc -std=c99 -x c" "gcc -std=c11 -x c" "g++ -std=c++11 -x c++" "g++ -std=c++20 -x c++"; do
+for language in "gcc -std=c99 -x c" "gcc -std=c11 -x c" "g++ -std=c++11 -x c++" "g++ -std=c++20 -x c++" "clang -std=c99 -x c" "clang++ -std=c++20 -x c++"; do
     IFS=' ' read -r -a compile <<<"$language"
     run "${compile[@]}" "${strict[@]}" -I"$work/prefix/include" -I"$here/include" -fsyntax-only "$work/alone"
 done
@@ -71,6 +72,15 @@ gcc -std=c99 "${strict[@]}" "$here/examples/systems.c" "${flags[@]}" "${static[@
 run "$work/shared"
 run "$work/static"
 for program in "${programs[@]}" waves; do run "$work/$program"; done
+# The same programs by another compiler.
+words --cflags --libs bandsolve
+for program in systems "${programs[@]}"; do
+    clang -std=c99 "${strict[@]}" "$here/examples/$program.c" "${flags[@]}" -lm -o "$work/$program.clang"
+    run "$work/$program.clang"
+done
+clang++ -std=c++11 "${strict[@]}" "$here/examples/waves.cpp" "${flags[@]}" -o "$work/waves.clang"
+run "$work/waves.clang"
+words --cflags bandsolve
 # Fortran, optimised and with all checks at run time.
 fortran=(-std=f2018 -Wall -Wextra -Werror -pedantic -g)
 for checks in -O2 -fcheck=all; do
