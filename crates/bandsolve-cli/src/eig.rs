@@ -1,10 +1,8 @@
 //! `bandsolve eig`: find some eigenvalues of a matrix or a pencil.
 
 use crate::args::{EigArgs, WhichName};
-use bandsolve::vectors::narrow;
-use bandsolve::{
-    Banded, BlockTridiagonal, Complex64, LinearOperator, Method, Plan, RealScalar, Scalar, Shape, Tridiagonal,
-};
+use bandsolve::vectors::{narrow, widen};
+use bandsolve::{Banded, BlockTridiagonal, Complex64, LinearOperator, Method, Plan, Scalar, Shape, Tridiagonal};
 use bandsolve_eigen::{
     EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianBand, HermitianEigen, MatrixOperator,
     ShiftableMatrix, Which, eigenvalues_below,
@@ -13,7 +11,6 @@ use bandsolve_gallery::families::System;
 use bandsolve_program::exit::Failure;
 use bandsolve_program::io::output::{self, Format};
 use bandsolve_program::io::{self, Triplets};
-use bandsolve_program::memory::collected;
 use bandsolve_program::options::set_threads;
 use bandsolve_program::{progress, report, structure};
 use bandsolve_sparse::Structure;
@@ -156,7 +153,7 @@ impl EigTask<'_> {
         };
         let real = |pairs: HermitianEigen<T>| {
             let complex = |values: Vec<f64>| values.into_iter().map(Complex64::from).collect();
-            let vectors = pairs.vectors.iter().map(|x| Complex64::new(x.re().to_f64(), x.im().to_f64())).collect();
+            let vectors = pairs.vectors.iter().copied().map(widen).collect();
             outcome(complex(pairs.values), complex(pairs.offsets), vectors, pairs.report)
         };
         let general = |pairs: GeneralEigen| outcome(pairs.values, pairs.offsets, pairs.vectors, pairs.report);
@@ -236,10 +233,10 @@ impl EigTask<'_> {
     fn finish(&self, outcome: &EigOutcome, n: usize) -> Result<(), Failure> {
         let args = self.args;
         if let Some(path) = &args.out {
-            write_numbers(("--out", path), outcome.values.len(), &outcome.values)?;
+            output::write_numbers(("--out", path), outcome.values.len(), &outcome.values)?;
         }
         if let Some(path) = &args.vectors {
-            write_numbers(("--vectors", path), n, &outcome.vectors)?;
+            output::write_numbers(("--vectors", path), n, &outcome.vectors)?;
         }
         if let Some(path) = &args.json {
             report::write_json(path, &self.json(outcome, n))?;
@@ -315,16 +312,6 @@ impl EigTask<'_> {
         let offsets = self.target.map(|_| &*outcome.offsets);
         text + &report::eigenvalues(&outcome.values, offsets, &report.residuals, report.complete)
     }
-}
-
-/// Write columns of `rows` numbers, as real numbers if all imaginary parts are 0.
-fn write_numbers((option, path): (&str, &Path), rows: usize, numbers: &[Complex64]) -> Result<(), Failure> {
-    let format = Format::of(option, path)?;
-    if numbers.iter().any(|number| number.im != 0.0) {
-        return output::write_solution(path, format, rows, numbers);
-    }
-    let real = collected(numbers.iter().map(|number| number.re)).map_err(Failure::Other)?;
-    output::write_solution(path, format, rows, &real)
 }
 
 /// Whether A = Aᴴ, entry by entry.

@@ -1,12 +1,13 @@
 //! `bandsolve-mpi eig`: rank 0 reads the matrix, all ranks find its eigenvalues.
 
 use crate::input::{RankSystem, RowsShape, announce, read};
-use crate::solve::{blocks, failure};
+use crate::solve::{blocks, failure, joined};
+use bandsolve::vectors::{narrow, widen};
 use bandsolve::{Complex64, Scalar};
 use bandsolve_eigen::{EigenReport, EigenSolver};
 use bandsolve_mpi::Ranks;
 use bandsolve_program::exit::Failure;
-use bandsolve_program::io::output::check_all;
+use bandsolve_program::io::output::{Format, check_all, write_numbers};
 use bandsolve_program::options::{finite, tolerance};
 use bandsolve_program::report;
 use bandsolve_sparse::Structure;
@@ -34,6 +35,12 @@ pub struct RankEigArgs {
     /// Number of rows per block [default: the smallest number for which the matrix is block tridiagonal]
     #[arg(long, value_name = "ROWS")]
     block: Option<usize>,
+    /// Write the eigenvalues to this file, with all digits: .mtx, .npy or `-` (standard output, as .mtx)
+    #[arg(long, value_name = "lambda.mtx")]
+    out: Option<PathBuf>,
+    /// Write the eigenvectors to this file, one per column, in the order of the eigenvalues: .mtx, .npy or `-`
+    #[arg(long, value_name = "x.mtx")]
+    vectors: Option<PathBuf>,
     /// Write a JSON report to this file (`-`, or no name: standard output)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
@@ -43,6 +50,8 @@ pub struct RankEigArgs {
 struct RankEigenvalues {
     values: Vec<Complex64>,
     offsets: Vec<Complex64>,
+    /// The rows of the eigenvectors on this rank; on rank 0, if they are wanted, all rows.
+    vectors: Vec<Complex64>,
     report: EigenReport,
 }
 
@@ -53,7 +62,10 @@ struct RankEigenvalues {
 pub fn run(ranks: &Ranks, args: &RankEigArgs) -> Result<(), Failure> {
     let mut input = Ok(None);
     if ranks.rank() == 0 {
-        let outputs = check_all(&[("--json", &args.json)], &[&args.matrix]);
+        let named = [("--out", &args.out), ("--vectors", &args.vectors)];
+        let formats = named.iter().filter_map(|(option, path)| path.as_deref().map(|path| Format::of(option, path)));
+        let formats: Result<Vec<Format>, Failure> = formats.collect();
+        let outputs = formats.and_then(|_| check_all(&[named[0], named[1], ("--json", &args.json)], &[&args.matrix]));
         let read = outputs.and_then(|_| read((&args.matrix, None), (args.block, false))).and_then(|mut input| {
             if args.block.is_none() {
                 let structure = Structure::of::<Complex64, _>(&input.matrix)?;
@@ -96,20 +108,32 @@ fn find<T: Scalar>(
         solver = solver.ncv(ncv);
     }
     let wide = |values: Vec<f64>| values.into_iter().map(Complex64::from).collect();
-    let eigenvalues = if hermitian {
+    let mut eigenvalues = if hermitian {
         let below = |shift: f64| a.eigenvalues_below(None, shift).map_err(|error| error.error);
         let eigenvalues = solver.count(&below).hermitian_nearest(&a, None, args.target)?;
         RankEigenvalues {
             values: wide(eigenvalues.values),
             offsets: wide(eigenvalues.offsets),
+            vectors: eigenvalues.vectors.iter().copied().map(widen).collect(),
             report: eigenvalues.report,
         }
     } else {
-        let target = bandsolve::vectors::narrow(Complex64::from(args.target));
+        let target = narrow(Complex64::from(args.target));
         let eigenvalues = solver.general_nearest(&a, None, target)?;
-        RankEigenvalues { values: eigenvalues.values, offsets: eigenvalues.offsets, report: eigenvalues.report }
+        RankEigenvalues {
+            values: eigenvalues.values,
+            offsets: eigenvalues.offsets,
+            vectors: eigenvalues.vectors,
+            report: eigenvalues.report,
+        }
     };
     let seconds = started.elapsed().as_secs_f64();
+    if args.vectors.is_some() {
+        let (columns, ranges) = (eigenvalues.values.len(), system.ranges(ranks));
+        let len = |rank: usize| ranges.range(rank).len() * block * columns;
+        let parts = ranks.gather(eigenvalues.vectors, len).map_err(failure)?;
+        eigenvalues.vectors = joined(&parts, columns)?;
+    }
     if ranks.rank() == 0 {
         print(args, (ranks.size(), system.n, block), &eigenvalues, seconds)?;
     }
@@ -129,7 +153,13 @@ fn print(
     eigenvalues: &RankEigenvalues,
     seconds: f64,
 ) -> Result<(), Failure> {
-    let RankEigenvalues { values, offsets, report: outcome } = eigenvalues;
+    let RankEigenvalues { values, offsets, vectors, report: outcome } = eigenvalues;
+    if let Some(path) = &args.out {
+        write_numbers(("--out", path), values.len(), values)?;
+    }
+    if let Some(path) = &args.vectors {
+        write_numbers(("--vectors", path), n, vectors)?;
+    }
     let json = args.json.as_deref();
     if let Some(path) = json {
         let converged = outcome.ending == bandsolve_eigen::EigenEnding::Converged;
@@ -147,7 +177,8 @@ fn print(
         report::counted(outcome.restarts, "restart"),
         report::eigenvalues(values, Some(offsets), &outcome.residuals, outcome.complete),
     );
-    report::print_beside(&text, report::is_stdout(json))
+    let outputs = [&args.out, &args.vectors, &args.json];
+    report::print_beside(&text, outputs.iter().any(|path| report::is_stdout(path.as_deref())))
 }
 
 /// Whether the matrix is Hermitian. Each block row has its left, diagonal and right block.

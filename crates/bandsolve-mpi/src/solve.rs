@@ -78,6 +78,18 @@ struct RankTask<'a> {
     system: RankSystem,
 }
 
+/// Join the parts of columns, each with the rows of one rank.
+pub fn joined<T: Scalar>(parts: &[Vec<T>], columns: usize) -> bandsolve::Result<Vec<T>> {
+    let mut all = reserved(parts.iter().map(Vec::len).sum())?;
+    for k in 0..columns {
+        for part in parts {
+            let rows = part.len() / columns;
+            all.extend_from_slice(&part[k * rows..(k + 1) * rows]);
+        }
+    }
+    Ok(all)
+}
+
 impl RankTask<'_> {
     fn run<T: Scalar>(&self, of: impl Fn(Complex64) -> T) -> Result<(), Failure> {
         let (system, ranks) = (&self.system, self.ranks);
@@ -136,13 +148,7 @@ impl RankTask<'_> {
         (seconds, traffic): (f64, Traffic),
         ones: bool,
     ) -> Result<(), Failure> {
-        let mut x = reserved(self.system.n * self.system.columns)?;
-        for k in 0..self.system.columns {
-            for part in parts {
-                let rows = part.len() / self.system.columns;
-                x.extend_from_slice(&part[k * rows..(k + 1) * rows]);
-            }
-        }
+        let x = joined(parts, self.system.columns)?;
         let far = x.iter().map(|x| Scalar::abs(*x - T::ONE).to_f64()).fold(0.0, f64::max);
         let forward_error = ones.then_some(far);
         let epsilon = T::Real::EPSILON.to_f64();

@@ -117,7 +117,14 @@ fn program_solves() -> bool {
     well
 }
 
-/// Whether the program finds double eigenvalues, and proves that none is missing.
+/// The numbers of a Matrix Market file with an array.
+fn numbers_of(file: &Path) -> Vec<f64> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.lines().filter(|line| !line.starts_with('%')).skip(1).filter_map(|line| line.parse().ok()).collect()
+}
+
+/// Whether the program finds double eigenvalues, proves that none is missing, and writes
+/// eigenvalues and vectors.
 fn program_finds() -> bool {
     let folder = std::env::temp_dir().join(format!("bandsolve-mpi-eig-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -133,13 +140,23 @@ fn program_finds() -> bool {
     std::fs::write(&matrix, text).expect("a file");
     let mut command = job(3, Path::new(env!("CARGO_BIN_EXE_bandsolve-mpi")));
     command.arg("eig").arg(&matrix).args(["--target", "1", "-k", "4", "--json"]);
+    let files = ["lambda.mtx", "x.mtx"].map(|name| folder.join(name));
+    command.arg("--out").arg(&files[0]).arg("--vectors").arg(&files[1]);
     let output = command.output().expect("mpirun starts");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let exact = |k: f64| 2.0 - 2.0 * (std::f64::consts::PI * k / 31.0).cos();
     let mut nearest: Vec<f64> = (2..62).map(|k| exact(f64::from(k / 2))).collect();
     nearest.sort_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
     let near = |k: usize| report["eigenvalues"][k].as_f64().is_some_and(|value| (value - nearest[k]).abs() <= 1e-12);
-    let mut well = output.status.success() && report["complete"] == true && (0..4).all(near);
+    let [values, x] = files.map(|file| numbers_of(&file));
+    // |A x − λ x| and |‖x‖ − 1|, over all pairs.
+    let pairs = values.iter().zip(x.chunks_exact(n)).map(|(value, x)| {
+        let at = |i: usize| x.get(i).copied().unwrap_or_default();
+        let rest = (0..n).map(|i| (2.0 * x[i] - at(i.wrapping_sub(2)) - at(i + 2) - value * x[i]).abs());
+        rest.fold((x.iter().map(|x| x * x).sum::<f64>() - 1.0).abs(), f64::max)
+    });
+    let written = values.len() == 4 && x.len() == 4 * n && pairs.fold(0.0, f64::max) < 1e-12;
+    let mut well = written && output.status.success() && report["complete"] == true && (0..4).all(near);
     if !well {
         println!("eig: {report}: {}", String::from_utf8_lossy(&output.stderr));
     }

@@ -2,10 +2,11 @@
 
 use super::temporary::{self, Temporary};
 use crate::exit::Failure;
+use crate::memory::collected;
 use crate::names::nearest;
 use crate::progress;
 use bandsolve::host::keep_permissions;
-use bandsolve::{RealScalar, Scalar};
+use bandsolve::{Complex64, RealScalar, Scalar};
 use bandsolve_io::npy::{self, NpyOrder};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -291,6 +292,19 @@ pub fn write_solution<T: Scalar>(path: &Path, format: Format, n: usize, x: &[T])
             parts.flatten().try_for_each(|v| write_raw(out, *v))
         }
     })
+}
+
+/// Write columns of `rows` numbers to the file of an option, as real numbers if all imaginary parts are 0.
+///
+/// # Errors
+/// [`Failure::Usage`] if no format has this ending; [`Failure::Other`].
+pub fn write_numbers((option, path): (&str, &Path), rows: usize, numbers: &[Complex64]) -> Result<(), Failure> {
+    let format = Format::of(option, path)?;
+    if numbers.iter().any(|number| number.im != 0.0) {
+        return write_solution(path, format, rows, numbers);
+    }
+    let real = collected(numbers.iter().map(|number| number.re)).map_err(Failure::Other)?;
+    write_solution(path, format, rows, &real)
 }
 
 /// Write an array of real numbers with this shape, by rows, as .npy.
