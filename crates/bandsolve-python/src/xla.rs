@@ -45,7 +45,7 @@ where
     let (periodic, transpose) = (call.flag("periodic")?, call.flag("transpose")?);
     let [sub, diag, sup, rhs] = [call.argument(0)?, call.argument(1)?, call.argument(2)?, call.argument::<T>(3)?];
     let x = call.result::<T>()?;
-    let systems = Systems::new(&diag.dims, &x.dims)?;
+    let systems = XlaSystems::new(&diag.dims, &x.dims)?;
     let Places { n, after, .. } = systems.places;
     let count = systems.places.count();
     let alone = [&sub, &diag, &sup].iter().all(|array| array.numbers.len() == n);
@@ -68,7 +68,7 @@ where
 }
 
 /// Where the systems are in the arrays of a call.
-struct Systems<'a> {
+struct XlaSystems<'a> {
     /// The lengths of the axes in front.
     batch: &'a [usize],
     /// The lengths of all axes of x, without a last axis for one column.
@@ -76,7 +76,7 @@ struct Systems<'a> {
     places: Places,
 }
 
-impl<'a> Systems<'a> {
+impl<'a> XlaSystems<'a> {
     fn new(diag: &[usize], x: &'a [usize]) -> PyResult<Self> {
         let front = diag.len().saturating_sub(1);
         let (n, after) = match x.get(front..) {

@@ -94,7 +94,7 @@ struct Buffer {
 
 /// The arguments or the results of a call.
 #[repr(C)]
-struct Buffers {
+struct XlaBuffers {
     struct_size: usize,
     extension: *mut Extension,
     size: i64,
@@ -109,7 +109,7 @@ struct ByteSpan {
 }
 
 #[repr(C)]
-struct Scalar {
+struct XlaScalar {
     dtype: c_int,
     value: *const c_void,
 }
@@ -132,8 +132,8 @@ pub struct CallFrame {
     api: *const Api,
     context: *mut c_void,
     stage: c_int,
-    arguments: Buffers,
-    results: Buffers,
+    arguments: XlaBuffers,
+    results: XlaBuffers,
     attributes: Attributes,
 }
 
@@ -284,7 +284,7 @@ impl<'a> Call<'a> {
     }
 
     /// The numbers and the lengths of the axes of an array. The pointer is aligned, and not null.
-    fn parts<T>(&self, of: &'a Buffers, index: usize) -> PyResult<(*mut T, Vec<usize>)> {
+    fn parts<T>(&self, of: &'a XlaBuffers, index: usize) -> PyResult<(*mut T, Vec<usize>)> {
         let (buffer, first) = (buffer(of, index)?, buffer(&self.frame.results, 0)?);
         if buffer.dtype != first.dtype {
             return Err(unexpected("arrays of different types"));
@@ -311,7 +311,7 @@ impl<'a> Call<'a> {
             let names = numbers_of(attributes.names, size);
             let place = names.iter().position(|span| numbers_of((**span).first, (**span).len) == name.as_bytes());
             let place = place.filter(|place| *attributes.kinds.add(*place) == SCALAR);
-            let scalar = place.map(|place| &*(*attributes.values.add(place)).cast::<Scalar>());
+            let scalar = place.map(|place| &*(*attributes.values.add(place)).cast::<XlaScalar>());
             let scalar = scalar.filter(|scalar| scalar.dtype == PREDICATE);
             scalar.map(|scalar| *scalar.value.cast::<u8>() != 0).ok_or_else(|| unexpected("an attribute missing"))
         }
@@ -319,7 +319,7 @@ impl<'a> Call<'a> {
 }
 
 /// An argument or a result.
-fn buffer(of: &Buffers, index: usize) -> PyResult<&Buffer> {
+fn buffer(of: &XlaBuffers, index: usize) -> PyResult<&Buffer> {
     if usize::try_from(of.size).is_ok_and(|size| index < size) {
         // SAFETY: XLA passes as many types and values. A value of type `BUFFER` is a buffer.
         unsafe {
