@@ -1,6 +1,10 @@
-"""Times beside SciPy: ``python -m bandsolve.bench``, and of time loops: ``python -m bandsolve.bench --factored``."""
+"""Times beside SciPy: ``python -m bandsolve.bench``, and of time loops: ``python -m bandsolve.bench --factored``, also beside MKL."""
 
 import argparse
+import contextlib
+import ctypes
+import pathlib
+import sys
 import time
 
 import numpy as np
@@ -36,11 +40,51 @@ def factors(number, n, rng):
     return arrays if number == "real" else arrays + 1j * rng.uniform(-1, 1, (4, n))
 
 
+def open_mkl():
+    """Return MKL, of the package ``mkl`` or on the search path of libraries, or None."""
+    installed = sorted(str(path) for path in pathlib.Path(sys.prefix, "lib").glob("libmkl_rt.so*"))
+    for name in [*installed, "libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"]:
+        with contextlib.suppress(OSError):
+            return ctypes.CDLL(name)
+    return None
+
+
+def solver_of_mkl(mkl, name, widths, arrays, rhs):
+    """Return a function that solves with factors of MKL's routines for matrices such as "dgtt". ``widths`` are the widths of a band.
+
+    The factors overwrite ``arrays``."""
+    n = len(rhs)
+    pivots, x, info = np.zeros(n, np.int32), np.empty_like(rhs), ctypes.c_int()
+    one, rows = ctypes.c_int(1), ctypes.c_int(n)
+    leading = [ctypes.c_int(array.shape[0]) for array in arrays if array.ndim == 2]
+    storage = [array.ctypes.data_as(ctypes.c_void_p) for array in arrays]
+    pivots_at, x_at = pivots.ctypes.data_as(ctypes.c_void_p), x.ctypes.data_as(ctypes.c_void_p)
+    of = [ctypes.byref(ctypes.c_int(number)) for number in (n, *widths)]
+    leading = [ctypes.byref(number) for number in leading]
+    # The matrix of a band has two dimensions.
+    first = [ctypes.byref(rows)] if leading else []
+    getattr(mkl, name + "rf_")(*first, *of, *storage, *leading, pivots_at, ctypes.byref(info))
+    if info.value:
+        raise ValueError(f"{name}rf of MKL returned {info.value}")
+    arguments = [ctypes.c_char_p(b"N"), *of, ctypes.byref(one), *storage, *leading, pivots_at, x_at, ctypes.byref(rows), ctypes.byref(info)]
+    # The addresses do not keep the arrays alive.
+    solve, kept = getattr(mkl, name + "rs_"), (arrays, pivots)
+
+    def call():
+        np.copyto(x, rhs)
+        solve(*arguments)
+        return x if kept else None
+
+    return call
+
+
 def factored(seconds):
     """Solves with one matrix again and again, as in time loops. `out=` writes x to the same array in every call."""
     from scipy.linalg import lapack, solve_banded
 
-    rng = np.random.default_rng(1)
+    rng, mkl = np.random.default_rng(1), open_mkl()
+    if mkl is None:
+        print("MKL is not found. To see its times, install it (pip install mkl)")
     for number, of_type in (("real", "d"), ("complex", "z")):
         trf, trs = getattr(lapack, of_type + "gttrf"), getattr(lapack, of_type + "gttrs")
         for n in (200, 1000, 10_000, 100_000, 1_000_000):
@@ -49,25 +93,38 @@ def factored(seconds):
             *of_lapack, _ = trf(sub[1:], diag, sup[:-1])
             calls = [lambda: lu.solve(rhs, out=x), lambda: lu.solve(rhs), lambda: trs(*of_lapack, rhs),
                      lambda: bandsolve.solve_tridiagonal(sub[1:], diag, sup[:-1], rhs)]
-            own, new, theirs, once = times(calls, seconds)
+            if mkl:
+                arrays = [np.array(sub[1:]), np.array(diag), np.array(sup[:-1]), np.empty(n - 2, diag.dtype)]
+                calls.append(solver_of_mkl(mkl, of_type + "gtt", (), arrays, rhs))
+            own, new, theirs, once, *of_mkl = times(calls, seconds)
             line(f"{number} tridiagonal factors, n = {n}, out=", own, theirs, f"lapack.{of_type}gttrs")
             line(f"{number} tridiagonal factors, n = {n}", new, theirs, "the same")
             line(f"{number} tridiagonal factors, n = {n}, out=", own, once, "solve_tridiagonal of bandsolve")
+            for peer in of_mkl:
+                line(f"{number} tridiagonal factors, n = {n}, out=", own, peer, f"{of_type}gttrs of MKL")
+
+    def bands(name, ours, of_lapack, width, rhs):
+        band, exchanges, _ = lapack.dgbtrf(of_lapack, width, width)
+        calls = [ours, lambda: lapack.dgbtrs(band, width, width, rhs, exchanges)]
+        if mkl:
+            calls.append(solver_of_mkl(mkl, "dgbt", (width, width), [np.array(of_lapack, order="F")], rhs))
+        own, theirs, *of_mkl = times(calls, seconds)
+        line(name, own, theirs, "lapack.dgbtrs")
+        for peer in of_mkl:
+            line(name, own, peer, "dgbtrs of MKL")
+
     for width in (2, 4, 8, 32, 80):
         for n in (1000, 10_000, 100_000):
             ab, rhs = rng.random((2 * width + 1, n)), rng.random(n)
             lu, x = bandsolve.factor_banded((width, width), ab), np.empty(n)
-            band, exchanges, _ = lapack.dgbtrf(np.concatenate([np.zeros((width, n)), ab]), width, width)
-            calls = [lambda: lu.solve(rhs, out=x), lambda: lapack.dgbtrs(band, width, width, rhs, exchanges)]
-            line(f"factors with {width} diagonals on each side, n = {n}", *times(calls, seconds), "lapack.dgbtrs")
+            of_lapack = np.concatenate([np.zeros((width, n)), ab])
+            bands(f"factors with {width} diagonals on each side, n = {n}", lambda: lu.solve(rhs, out=x), of_lapack, width, rhs)
     for block in (2, 3, 4, 6, 8):
         n = 20_000 // block
         blocks = rng.uniform(-1, 1, (3, n, block, block))
         lu, width = bandsolve.factor_block_tridiagonal(*blocks, padded=True), 2 * block - 1
         rhs, x = rng.random(n * block), np.empty(n * block)
-        band, exchanges, _ = lapack.dgbtrf(_band_of(blocks, width), width, width)
-        calls = [lambda: lu.solve(rhs, out=x), lambda: lapack.dgbtrs(band, width, width, rhs, exchanges)]
-        line(f"factors of {n} blocks of {block} rows", *times(calls, seconds), "lapack.dgbtrs")
+        bands(f"factors of {n} blocks of {block} rows", lambda: lu.solve(rhs, out=x), _band_of(blocks, width), width, rhs)
     for n in (200, 1000, 3000, 10_000, 100_000, 1_000_000):
         line(f"Crank-Nicolson step, n = {n}", *times(crank_nicolson(n, solve_banded), seconds), "solve_banded((1, 1), ...)")
     for shape, axis in (((1000, 512), 0), ((512, 1000), 1)):
