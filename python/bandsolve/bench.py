@@ -56,24 +56,23 @@ def solver_of_mkl(mkl, name, widths, arrays, rhs):
     n = len(rhs)
     pivots, x, info = np.zeros(n, np.int32), np.empty_like(rhs), ctypes.c_int()
     one, rows = ctypes.c_int(1), ctypes.c_int(n)
-    leading = [ctypes.c_int(array.shape[0]) for array in arrays if array.ndim == 2]
+    leading = [ctypes.byref(ctypes.c_int(array.shape[0])) for array in arrays if array.ndim == 2]
+    # These pointers keep the arrays alive.
     storage = [array.ctypes.data_as(ctypes.c_void_p) for array in arrays]
     pivots_at, x_at = pivots.ctypes.data_as(ctypes.c_void_p), x.ctypes.data_as(ctypes.c_void_p)
     of = [ctypes.byref(ctypes.c_int(number)) for number in (n, *widths)]
-    leading = [ctypes.byref(number) for number in leading]
     # The matrix of a band has two dimensions.
     first = [ctypes.byref(rows)] if leading else []
     getattr(mkl, name + "rf_")(*first, *of, *storage, *leading, pivots_at, ctypes.byref(info))
     if info.value:
         raise ValueError(f"{name}rf of MKL returned {info.value}")
     arguments = [ctypes.c_char_p(b"N"), *of, ctypes.byref(one), *storage, *leading, pivots_at, x_at, ctypes.byref(rows), ctypes.byref(info)]
-    # The addresses do not keep the arrays alive.
-    solve, kept = getattr(mkl, name + "rs_"), (arrays, pivots)
+    solve = getattr(mkl, name + "rs_")
 
     def call():
         np.copyto(x, rhs)
         solve(*arguments)
-        return x if kept else None
+        return x
 
     return call
 

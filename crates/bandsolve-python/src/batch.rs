@@ -121,7 +121,7 @@ const BYTES_TOGETHER: usize = 512;
 /// Number of systems with one matrix from which they are solved as a batch: enough for the kernel with any number type.
 const SYSTEMS_TOGETHER: usize = 64;
 
-/// Maximum number of systems with different matrices that are solved alone whatever their size: a batch needs the time of 8 or 16 systems.
+/// Up to this number of systems with different matrices, each is solved alone. A batch takes as long as 8 or 16 systems, even if it has fewer.
 const FEW_SYSTEMS: usize = 4;
 /// Number of bytes of a diagonal from which a system is solved alone. The memory of a batch of such systems exceeds the cache.
 const LARGE_SYSTEM_BYTES: usize = 64 << 10;

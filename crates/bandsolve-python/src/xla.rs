@@ -28,12 +28,14 @@ pub fn xla_solve_tridiagonal(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
     unsafe { PyCapsule::new_with_pointer(py, handler, c"xla._CUSTOM_CALL_TARGET") }
 }
 
+/// # Safety
+/// The frame comes from XLA.
 unsafe extern "C" fn solve_tridiagonal(frame: *mut CallFrame) -> *mut XlaError {
     let compute = |mut call: Call<'_>| {
         call.check_stage()?;
         with_number!(call.kind()?, solve(&mut call))
     };
-    // SAFETY: XLA is the only caller.
+    // SAFETY: as the caller says.
     unsafe { answer(frame, compute) }
 }
 

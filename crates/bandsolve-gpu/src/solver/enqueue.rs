@@ -53,29 +53,25 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         let (cut, kind) = &self.cuts[0];
         let x = DeviceColumns { first: x.address(), step: self.step() };
         let arguments = rhs.with(source.with(Arguments::new(cut)).0).0.with(x);
+        let (peaks, rule) = (self.peaks(0), self.rule());
+        let kernel = |name: &str| format!("{name}_{}{}", T::NAME, rule.ending());
         // SAFETY: these are the kernels' arguments. The arrays have the lengths of the cut, and `source` and `start`
         // checked them.
         unsafe {
             if self.route == Route::Cyclic {
-                let arguments = arguments.with(self.peaks(0)).with(self.rule());
+                let arguments = arguments.with(peaks).with(rule);
                 let shared = kind.cyclic_bytes(cut.n as usize);
                 return arguments.launch(&self.device, &format!("cyclic_{}", T::NAME), cut.all_columns(), shared);
             }
             if self.route == Route::Alone {
-                let arguments = arguments.with(self.peaks(0)).with(self.rule());
+                let arguments = arguments.with(peaks).with(rule);
                 let (blocks, shared) = (cut.spans as usize * cut.columns as usize, kind.alone_bytes(cut));
-                return arguments.launch(
-                    &self.device,
-                    &format!("alone_{}{}", T::NAME, self.rule().ending()),
-                    blocks,
-                    shared,
-                );
+                return arguments.launch(&self.device, &kernel("alone"), blocks, shared);
             }
-            let arguments = arguments.with(self.intermediate.slice(..).address()).with(self.peaks(0)).with(self.rule());
+            let arguments = arguments.with(self.intermediate.slice(..).address()).with(peaks).with(rule);
             let (threads, shared) = kind.interleaved_block(&self.device.limits());
             let blocks = cut.all_columns().div_ceil(threads as usize);
-            let name = format!("interleaved_{}{}", T::NAME, self.rule().ending());
-            arguments.launch_blocks(&self.device, &name, (blocks, threads), shared)
+            arguments.launch_blocks(&self.device, &kernel("interleaved"), (blocks, threads), shared)
         }
     }
 
