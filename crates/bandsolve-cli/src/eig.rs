@@ -4,10 +4,11 @@ use crate::args::{EigArgs, WhichName};
 use bandsolve::vectors::{narrow, widen};
 use bandsolve::{Banded, BlockTridiagonal, Complex64, LinearOperator, Method, Plan, Scalar, Shape, Tridiagonal};
 use bandsolve_eigen::{
-    EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianBand, HermitianEigen, MatrixOperator,
-    ShiftableMatrix, Which, eigenvalues_below,
+    EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianEigen, MatrixOperator, ShiftableMatrix,
+    SparseHermitian, Which,
 };
 use bandsolve_gallery::families::System;
+use bandsolve_program::csr::csr;
 use bandsolve_program::exit::Failure;
 use bandsolve_program::io::output::{self, Format};
 use bandsolve_program::io::{self, Triplets};
@@ -98,7 +99,9 @@ impl EigTask<'_> {
         };
         let bar = progress::spinner();
         bar.set_message("searching for eigenvalues".to_string());
-        let solved = if let Some(block) = block {
+        let solved = if let Some((a, b)) = self.sparse::<T>(&structure, a, b)? {
+            self.find((&a, b.as_ref()), true)
+        } else if let Some(block) = block {
             let a = structure::assemble_blocks::<T>(a, block, false)?;
             self.find::<T, BlockTridiagonal<'_, T>>((&a, None), blocks_are_hermitian(&a) && self.is_real())
         } else {
@@ -121,12 +124,28 @@ impl EigTask<'_> {
         self.finish(&solved?, n)
     }
 
+    /// The matrix or pencil as sparse Hermitian matrices, if solves and counts with it need less work than with its band.
+    fn sparse<T: Scalar>(
+        &self,
+        structure: &Structure,
+        a: &Triplets,
+        b: Option<&Triplets>,
+    ) -> Result<Option<(SparseHermitian<T>, Option<SparseHermitian<T>>)>, Failure> {
+        if !self.is_real() || !self.is_inverted() {
+            return Ok(None);
+        }
+        let (a, b) = (csr::<T>(a)?, b.map(csr::<T>).transpose()?);
+        let sparse = SparseHermitian::instead_of_band((&a, b.as_ref()), structure.width(), usize::MAX)?;
+        let definite = |b: &SparseHermitian<T>| b.check_definite().is_ok();
+        Ok(sparse.filter(|(_, b)| b.as_ref().is_none_or(definite)))
+    }
+
     /// Whether there is no target, or a real one.
     fn is_real(&self) -> bool {
         self.target.is_none_or(|target| target.im == 0.0)
     }
 
-    fn find<T: Scalar, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar = T>>(
+    fn find<T: Scalar, M: ShiftableMatrix<Scalar = T>>(
         &self,
         (a, b): (&M, Option<&M>),
         hermitian: bool,
@@ -143,8 +162,8 @@ impl EigTask<'_> {
             solver = solver.which(which);
         }
         // Eigenvalue counts can prove that no eigenvalue is missing.
-        let below = |shift: f64| eigenvalues_below(a, b, shift);
-        if hermitian && [Some(a), b].into_iter().flatten().all(|matrix| matrix.check().is_ok()) {
+        let below = |shift: f64| a.eigenvalues_below(b, shift);
+        if hermitian {
             solver = solver.count(&below);
         }
         let outcome = |values, offsets, vectors, report| {

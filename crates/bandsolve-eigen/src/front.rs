@@ -14,7 +14,7 @@
 //! previous process stays in the fronts as a border. Merging two neighbouring parts eliminates the block between them, until one part is
 //! left: In(A) = In(D) + In(A / D) (Haynsworth).
 
-use bandsolve::memory::{collected, zeroed};
+use bandsolve::memory::{allocate, collected, zeroed};
 use bandsolve::{RealScalar, Result, Scalar, Simd};
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::vectors::subtract_multiple;
@@ -50,18 +50,18 @@ pub(crate) fn negatives<T: Scalar>(
     let blocks = n.div_ceil(step);
     let middle = blocks / 2;
     let rows = |block: usize| block * step..((block + 1) * step).min(n);
-    let half = |ends: &mut dyn Iterator<Item = usize>| -> Result<InertiaFront<T>> {
-        let mut front = InertiaFront::default();
+    let half = |ends: &mut dyn Iterator<Item = usize>| -> Result<HermitianFront<T>> {
+        let mut front = HermitianFront::default();
         for block in ends {
             let next = if block < middle { block + 1 } else { block - 1 };
             front.assemble(rows(block), rows(next), 0..0, entry)?;
-            dispatch::<T, _>(simd, EliminateFront(&mut front))?;
+            front.eliminate(simd)?;
         }
         Ok(front)
     };
     let (above, below) = threads::join(|| half(&mut (0..middle)), || half(&mut (middle + 1..blocks).rev()));
     let mut last = above?.meet(below?, rows(middle), entry)?;
-    dispatch::<T, _>(simd, EliminateFront(&mut last))?;
+    last.eliminate(simd)?;
     Ok((last.done == last.order).then_some(last.negatives))
 }
 
@@ -112,12 +112,12 @@ impl<T: Scalar> InertiaPart<T> {
     pub fn of_rows(rows: InertiaRows, entry: HermitianEntry<'_, T>) -> Result<Self> {
         let InertiaRows { before, inner, behind, step } = rows;
         let (simd, end) = (Simd::detect(), before + inner);
-        let mut front = InertiaFront::default();
+        let mut front = HermitianFront::default();
         for first in (before..end).step_by(step) {
             let last = (first + step).min(end);
             let next = if last == end { end..end + behind } else { last..(last + step).min(end) };
             front.assemble(first..last, next, 0..before, entry)?;
-            dispatch::<T, _>(simd, EliminateFront(&mut front))?;
+            front.eliminate(simd)?;
         }
         front.assemble(end..end + behind, 0..0, 0..before, entry)?;
         let columns = [front.complete - behind, behind, before];
@@ -141,11 +141,11 @@ impl<T: Scalar> InertiaPart<T> {
         let (between, complete) = (waiting + shared, waiting + shared + next_waiting);
         let inside = complete + behind;
         let order = inside + before;
-        let mut front = InertiaFront::zero(order, complete, negatives)?;
+        let mut front = HermitianFront::zero(order, complete, negatives)?;
         front.add(&self.into(), |place| if place < between { place } else { place - between + inside });
         let edge = next_waiting + behind;
         front.add(&next.into(), |place| if place < edge { between + place } else { waiting + place - edge });
-        dispatch::<T, _>(Simd::detect(), EliminateFront(&mut front))?;
+        front.eliminate(Simd::detect())?;
         let (negatives, columns) = (front.negatives, [front.waiting(), behind, before]);
         let remaining = front.remaining();
         let inside = remaining.clone().flat_map(|j| remaining.clone().map(move |i| i + j * order));
@@ -158,8 +158,8 @@ impl<T: Scalar> InertiaPart<T> {
     /// # Errors
     /// [`OutOfMemory`](bandsolve::Error::OutOfMemory).
     pub fn count(self) -> Result<Option<usize>> {
-        let mut last: InertiaFront<T> = self.into();
-        dispatch::<T, _>(Simd::detect(), EliminateFront(&mut last))?;
+        let mut last: HermitianFront<T> = self.into();
+        last.eliminate(Simd::detect())?;
         Ok((last.done == last.order).then_some(last.negatives))
     }
 
@@ -169,52 +169,75 @@ impl<T: Scalar> InertiaPart<T> {
     }
 }
 
-impl<T> From<InertiaPart<T>> for InertiaFront<T> {
+impl<T> From<InertiaPart<T>> for HermitianFront<T> {
     fn from(part: InertiaPart<T>) -> Self {
         let [waiting, behind, before] = part.columns;
         let order = waiting + behind + before;
-        Self { matrix: part.matrix, order, complete: waiting, done: 0, negatives: part.negatives }
+        Self { matrix: part.matrix, order, complete: waiting, done: 0, negatives: part.negatives, kept: None }
     }
 }
 
 /// A dense front: the rows and columns under elimination.
 #[derive(Debug)]
-struct InertiaFront<T> {
+pub(crate) struct HermitianFront<T> {
     /// The lower triangle, in columns of `order` entries.
-    matrix: Vec<T>,
-    order: usize,
+    pub matrix: Vec<T>,
+    pub order: usize,
     /// The number of complete columns, which come first. Only complete columns can be eliminated.
-    complete: usize,
+    pub complete: usize,
     /// The number of eliminated columns.
-    done: usize,
+    pub done: usize,
     /// The number of negative eigenvalues of D so far, in all fronts.
-    negatives: usize,
+    pub negatives: usize,
+    /// The exchanges, if the factors are kept.
+    pub kept: Option<KeptPivots>,
 }
 
-impl<T> Default for InertiaFront<T> {
+/// The order of the rows of a front whose factors are kept. The front then contains the columns of L, with D in place of the diagonal of L.
+#[derive(Debug)]
+pub(crate) struct KeptPivots {
+    /// The row before the elimination of each row.
+    pub rows: Vec<u32>,
+    /// Whether a column is the first of a pivot of two columns.
+    pub pairs: Vec<bool>,
+}
+
+impl<T> Default for HermitianFront<T> {
     fn default() -> Self {
-        Self { matrix: Vec::new(), order: 0, complete: 0, done: 0, negatives: 0 }
+        Self { matrix: Vec::new(), order: 0, complete: 0, done: 0, negatives: 0, kept: None }
     }
 }
 
-impl<T: Scalar> InertiaFront<T> {
+impl<T: Scalar> HermitianFront<T> {
     /// Make a front of zeros.
-    fn zero(order: usize, complete: usize, negatives: usize) -> Result<Self> {
-        Ok(Self { matrix: zeroed(order.saturating_mul(order))?, order, complete, done: 0, negatives })
+    pub fn zero(order: usize, complete: usize, negatives: usize) -> Result<Self> {
+        Ok(Self { matrix: zeroed(order.saturating_mul(order))?, order, complete, done: 0, negatives, kept: None })
+    }
+
+    /// Keep the columns of L and D.
+    pub fn keep(&mut self) -> Result<()> {
+        let pairs = allocate(self.complete, false)?;
+        self.kept = Some(KeptPivots { rows: collected(0..self.order as u32)?, pairs });
+        Ok(())
+    }
+
+    /// Eliminate all complete columns with a pivot.
+    pub fn eliminate(&mut self, simd: Simd) -> Result<()> {
+        dispatch::<T, _>(simd, EliminateFront(self))
     }
 
     /// The columns that are not eliminated: those that wait, and those that were not complete.
-    fn remaining(&self) -> Range<usize> {
+    pub fn remaining(&self) -> Range<usize> {
         self.done..self.order
     }
 
     /// The number of columns that wait.
-    fn waiting(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.complete - self.done
     }
 
     /// Add the remaining columns of another front. Its row and column i become row and column `to(i)` of this front.
-    fn add(&mut self, other: &Self, to: impl Fn(usize) -> usize) {
+    pub fn add(&mut self, other: &Self, to: impl Fn(usize) -> usize) {
         for j in other.remaining() {
             for i in j..other.order {
                 let (row, column, value) = (to(i), to(j), other.matrix[i + j * other.order]);
@@ -281,10 +304,17 @@ impl<T: Scalar> InertiaFront<T> {
         Ok(last)
     }
 
-    /// Exchange rows and columns p < q. Columns before `from` are no longer needed.
+    /// Exchange rows and columns p < q. Columns before `from` are no longer needed, unless they are kept.
     fn exchange(&mut self, from: usize, p: usize, q: usize) {
         let m = self.order;
         let a = &mut self.matrix;
+        let from = match &mut self.kept {
+            Some(kept) => {
+                kept.rows.swap(p, q);
+                0
+            }
+            None => from,
+        };
         (from..p).for_each(|j| a.swap(p + j * m, q + j * m));
         a.swap(p + p * m, q + q * m);
         a[q + p * m] = a[q + p * m].conj();
@@ -306,7 +336,7 @@ struct FrontPanel<T> {
 }
 
 /// The job that eliminates all complete columns with a pivot.
-struct EliminateFront<'a, T>(&'a mut InertiaFront<T>);
+struct EliminateFront<'a, T>(&'a mut HermitianFront<T>);
 
 /// The pivot for a column.
 enum Pivot {
@@ -368,7 +398,7 @@ impl<T: Scalar> FrontPanel<T> {
     #[inline(always)]
     fn subtract<V: Lanes<Real = T::Real>>(
         &mut self,
-        front: &InertiaFront<T>,
+        front: &HermitianFront<T>,
         which: usize,
         (c, first): (usize, usize),
     ) {
@@ -385,7 +415,7 @@ impl<T: Scalar> FrontPanel<T> {
 
     /// Update the next column, and choose a pivot for it among the first `candidates` columns.
     #[inline(always)]
-    fn pivot<V: Lanes<Real = T::Real>>(&mut self, front: &InertiaFront<T>, candidates: usize) -> Pivot {
+    fn pivot<V: Lanes<Real = T::Real>>(&mut self, front: &HermitianFront<T>, candidates: usize) -> Pivot {
         let (m, q) = (front.order, front.done);
         let threshold = T::Real::from_f64(THRESHOLD);
         self.columns[0][q..].copy_from_slice(&front.matrix[q * m + q..][..m - q]);
@@ -424,14 +454,14 @@ impl<T: Scalar> FrontPanel<T> {
     }
 
     /// Exchange rows and columns p < q of the front and the panel.
-    fn exchange(&mut self, front: &mut InertiaFront<T>, p: usize, q: usize) {
+    fn exchange(&mut self, front: &mut HermitianFront<T>, p: usize, q: usize) {
         front.exchange(self.from, p, q);
         (0..PANEL).for_each(|j| self.rows.swap(p * PANEL + j, q * PANEL + j));
     }
 
     /// Eliminate the next column, which is updated, with its diagonal entry.
     #[inline(always)]
-    fn single(&mut self, front: &mut InertiaFront<T>) {
+    fn single(&mut self, front: &mut HermitianFront<T>) {
         let (m, q) = (front.order, front.done);
         let pivot = self.columns[0][q].re();
         let l = &mut front.matrix[q * m..][..m];
@@ -441,13 +471,14 @@ impl<T: Scalar> FrontPanel<T> {
             // The pivot is zero only if the whole column is zero.
             l[i] = if pivot == T::Real::ZERO { T::ZERO } else { T::from_parts(x.re() / pivot, x.im() / pivot) };
         }
+        l[q] = T::from_real(pivot);
         front.negatives += usize::from(pivot < T::Real::ZERO);
         front.done += 1;
     }
 
     /// Eliminate the next column and column r, both updated, with their common 2 × 2 block.
     #[inline(always)]
-    fn pair(&mut self, front: &mut InertiaFront<T>, r: usize) {
+    fn pair(&mut self, front: &mut HermitianFront<T>, r: usize) {
         let (m, q) = (front.order, front.done);
         if r > q + 1 {
             self.exchange(front, q + 1, r);
@@ -467,6 +498,12 @@ impl<T: Scalar> FrontPanel<T> {
             left[i] = (x.scale(second_diagonal) - y * unit).scale(scale);
             right[i] = (y.scale(first_diagonal) - x * unit.conj()).scale(scale);
         }
+        left[q] = T::from_real(first[q].re());
+        left[q + 1] = first[q + 1];
+        right[q + 1] = T::from_real(second[q + 1].re());
+        if let Some(kept) = &mut front.kept {
+            kept.pairs[q] = true;
+        }
         front.negatives += match (determinant < T::Real::ZERO, first_diagonal < T::Real::ZERO) {
             (true, _) => 1,
             (false, true) => 2,
@@ -477,7 +514,7 @@ impl<T: Scalar> FrontPanel<T> {
 
     /// Apply the pending updates to all remaining columns, and begin the next panel.
     #[inline(always)]
-    fn update<V: Lanes<Real = T::Real>>(&mut self, front: &mut InertiaFront<T>) {
+    fn update<V: Lanes<Real = T::Real>>(&mut self, front: &mut HermitianFront<T>) {
         let (m, to) = (front.order, front.done);
         let width = to - self.from;
         let (before, rest) = front.matrix.split_at_mut(to * m);

@@ -1,6 +1,5 @@
 //! All eigenvalues of a Hermitian matrix or pencil in an interval, by eigenvalue counts and shift-and-invert.
 
-use crate::inertia::{HermitianBand, check_definite, eigenvalues_below};
 use crate::matrices::{NearestEigen, ShiftableMatrix, eigenvalue_size};
 use crate::problem::Which;
 use crate::random::unit;
@@ -161,7 +160,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     ///
     /// # Errors
     /// [`NotFinite`](bandsolve::Error::NotFinite) if an end is NaN or infinite, [`NotDefinite`](bandsolve::Error::NotDefinite) if B has
-    /// negative eigenvalues, and the errors of [`hermitian_nearest`](Self::hermitian_nearest) and [`eigenvalues_below`].
+    /// negative eigenvalues, and the errors of [`hermitian_nearest`](Self::hermitian_nearest) and [`eigenvalues_below`](crate::eigenvalues_below).
     ///
     /// # Examples
     /// ```
@@ -175,10 +174,10 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// ```
     pub fn hermitian_between<M>(&self, a: &M, b: Option<&M>, (low, high): (f64, f64)) -> Result<HermitianEigen<T>>
     where
-        M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar = T>,
+        M: ShiftableMatrix<Scalar = T>,
     {
-        b.map_or(Ok(()), check_definite)?;
-        let below = |shift: f64| eigenvalues_below(a, b, shift);
+        b.map_or(Ok(()), M::check_definite)?;
+        let below = |shift: f64| a.eigenvalues_below(b, shift);
         let whole = IntervalPart { ends: [low, high], below: [below(low)?, below(high)?], beside: [0; 2], reach: None };
         let size = eigenvalue_size([size_of(a)?, b.map_or(Ok(1.0), size_of)?]);
         let epsilon = T::Real::EPSILON.to_f64();

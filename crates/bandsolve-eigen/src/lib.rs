@@ -23,6 +23,7 @@
 //! | The largest or smallest eigenvalues, or your own operators | [`EigenProblem`], [`Which`], [`EigenSolver::hermitian`], [`EigenSolver::general`] |
 //! | Left eigenvectors | [`EigenSolver::left`] |
 //! | Eigenvalues of a real symmetric tridiagonal matrix | [`SymmetricTridiagonal`] |
+//! | A sparse Hermitian matrix without a narrow band, as of a grid | [`SparseHermitian`] with the functions above |
 //! | Count the eigenvalues below a number | [`eigenvalues_below`] |
 //! | Check that B is positive definite | [`check_definite`] |
 //!
@@ -69,11 +70,13 @@ mod interval;
 mod krylov_schur;
 mod left;
 mod matrices;
+mod multifrontal;
 mod problem;
 mod projected;
 mod random;
 mod report;
 mod solver;
+mod sparse;
 mod tridiagonal;
 
 /// Parts of eigenvalue counts over several processes. Not part of the public interface.
@@ -87,4 +90,5 @@ pub use matrices::{MatrixOperator, OwnedInverse, ShiftableMatrix};
 pub use problem::{EigenProblem, Which};
 pub use report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 pub use solver::{EigenSolver, EigenvaluesBelow};
+pub use sparse::{SparseHermitian, SparseHermitianInverse};
 pub use tridiagonal::{EigenvalueRange, SymmetricTridiagonal, TridiagonalEigenpairs};

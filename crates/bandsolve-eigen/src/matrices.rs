@@ -60,6 +60,15 @@ pub trait ShiftableMatrix: Sync + Sized {
     fn check_definite(&self) -> Result<()> {
         Ok(())
     }
+    /// Count the eigenvalues of a Hermitian matrix or pencil below a shift, as [`eigenvalues_below`](crate::eigenvalues_below).
+    ///
+    /// The default implementation returns [`Error::Unsupported`].
+    ///
+    /// # Errors
+    /// The errors of [`eigenvalues_below`](crate::eigenvalues_below). [`Error::Unsupported`] if the matrix does not implement counts.
+    fn eigenvalues_below(&self, _b: Option<&Self>, _shift: f64) -> Result<usize> {
+        Err(Error::Unsupported { method: "eigenvalues_below", what: "eigenvalue counts of this matrix" })
+    }
     /// Factor A − σB. Without B, factor A − σI.
     ///
     /// # Errors
@@ -201,6 +210,10 @@ impl<T: Scalar> ShiftableMatrix for Tridiagonal<'_, T> {
         crate::check_definite(self)
     }
 
+    fn eigenvalues_below(&self, b: Option<&Self>, shift: f64) -> Result<usize> {
+        crate::eigenvalues_below(self, b, shift)
+    }
+
     fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<Self::ShiftedInverse> {
         same_shape(self.shape(), b.map(Self::shape))?;
         self.check_finite()?;
@@ -240,6 +253,10 @@ impl<T: Scalar> ShiftableMatrix for Banded<'_, T> {
 
     fn check_definite(&self) -> Result<()> {
         crate::check_definite(self)
+    }
+
+    fn eigenvalues_below(&self, b: Option<&Self>, shift: f64) -> Result<usize> {
+        crate::eigenvalues_below(self, b, shift)
     }
 
     fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<Self::ShiftedInverse> {
@@ -298,6 +315,10 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
 
     fn check_definite(&self) -> Result<()> {
         crate::check_definite(self)
+    }
+
+    fn eigenvalues_below(&self, b: Option<&Self>, shift: f64) -> Result<usize> {
+        crate::eigenvalues_below(self, b, shift)
     }
 
     fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<Self::ShiftedInverse> {

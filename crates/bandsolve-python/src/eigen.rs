@@ -10,8 +10,8 @@ use bandsolve::memory::zeroed;
 use bandsolve::vectors::narrow;
 use bandsolve::{Complex64, Error, LinearOperator, RealScalar, Scalar};
 use bandsolve_eigen::{
-    EigenEnding, EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianBand, HermitianEigen, ShiftableMatrix,
-    Which, check_definite, eigenvalues_below,
+    EigenEnding, EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianEigen, ShiftableMatrix,
+    SparseHermitian, Which, check_definite,
 };
 use bandsolve_sparse::{Csr, EntryList, KrylovInverse, KrylovMethod, KrylovSolver, PreparedProduct, Structure};
 use numpy::PyArray1;
@@ -259,9 +259,10 @@ fn general(py: Python<'_>, n: usize, eigen: GeneralEigen) -> PyResult<Found<'_>>
     Ok((PyArray1::from_vec(py, eigen.values).into_any(), vectors(py, n, &eigen.vectors)?, report))
 }
 
-/// Find the eigenvalues nearest to sigma, or those in an interval, of sparse matrices A and B, with factors and counts of banded or block tridiagonal matrices.
+/// Find the eigenvalues nearest to sigma, or those in an interval, of sparse matrices A and B, with factors and counts of banded, block tridiagonal
+/// or sparse Hermitian matrices.
 ///
-/// Return `None` if that storage of one matrix needs more than `most` numbers.
+/// Return `None` if this storage of one matrix needs more than `most` numbers.
 #[pyfunction]
 pub fn eigenvalues_nearest<'py>(
     n: usize,
@@ -289,6 +290,15 @@ fn nearest_of<'py, T: Number>(
     let b = b.as_ref().map(|b| owned::<T>(n, b)).transpose()?;
     let both: Vec<_> = [Some(&a), b.as_ref()].into_iter().flatten().collect();
     let failed = |error: Error| exception(py, &error);
+    if options.hermitian {
+        let sparse = detached(py, || {
+            let width = Structure::of_all(&both)?.width();
+            SparseHermitian::instead_of_band((&a, b.as_ref()), width, most)
+        });
+        if let Some((a, b)) = sparse?.map_err(failed)? {
+            return nearest(py, (&a, b.as_ref()), &solver, options).map(Some);
+        }
+    }
     match DirectStorage::of(&both, most).map_err(failed)? {
         Some(DirectStorage::Blocks(block)) => {
             let of = |a: &Csr<'_, T, u32>| a.to_block_tridiagonal(block, false).map_err(failed);
@@ -376,7 +386,7 @@ fn few_products<T: Number>(mass: &PyMatrix<T>) -> bandsolve::Result<()> {
     }
 }
 
-fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar = T>>(
+fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T>>(
     py: Python<'py>,
     (a, b): (&M, Option<&M>),
     solver: &EigenSolver<'_, T>,
@@ -399,8 +409,8 @@ fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar
         let eigen = detached(py, || solver.general_nearest(a, b, narrow(Complex64::new(re, im))))?;
         return general(py, a.rows(), eigen.map_err(failed)?);
     }
-    detached(py, || b.map_or(Ok(()), check_definite))?.map_err(failed)?;
-    let below = |shift: f64| eigenvalues_below(a, b, shift);
+    detached(py, || b.map_or(Ok(()), M::check_definite))?.map_err(failed)?;
+    let below = |shift: f64| a.eigenvalues_below(b, shift);
     let solver = if options.complete { solver.count(&below) } else { *solver };
     let eigen = detached(py, || solver.hermitian_nearest(a, b, re))?;
     hermitian(py, a.rows(), eigen.map_err(failed)?)

@@ -98,6 +98,7 @@
 
 mod accurate;
 mod csr;
+mod dissection;
 mod factor;
 mod forest;
 mod graph;
@@ -123,6 +124,7 @@ mod tuning;
 mod two_largest;
 
 pub use csr::Csr;
+pub use dissection::{Dissection, DissectionPart};
 pub use factor::{GraphFactor, GraphFactorOptions, greedy};
 pub use forest::Forest;
 pub use graph::Graph;

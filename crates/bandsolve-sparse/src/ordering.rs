@@ -1,7 +1,7 @@
 //! Orders of the unknowns in which a matrix has a narrow band.
 
 use crate::graph::Graph;
-use bandsolve::memory::{allocate, reserved};
+use bandsolve::memory::{allocate, push, reserved};
 use bandsolve::{Result, interrupt};
 
 impl Graph {
@@ -14,7 +14,7 @@ impl Graph {
     /// smaller number, so that the order depends only on the graph.
     ///
     /// # Cost
-    /// A few passes over all edges on one thread, and five bytes per vertex. The time does not grow with the number of components.
+    /// A few passes over all edges on one thread, and five bytes per vertex, with eight more for each level. The time does not grow with the number of components.
     ///
     /// # Source
     /// E. Cuthill, J. McKee, Reducing the bandwidth of sparse symmetric matrices, 1969; A. George, J. W. H. Liu, An implementation of a
@@ -32,7 +32,7 @@ impl Graph {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn reverse_cuthill_mckee(&self) -> Result<Vec<u32>> {
-        let mut walk = LevelWalk { graph: self, seen: allocate(self.vertices(), false)? };
+        let mut walk = LevelWalk::new(self, false)?;
         // It contains each vertex at most once.
         let mut order = reserved(self.vertices())?;
         for v in 0..self.vertices() {
@@ -47,30 +47,35 @@ impl Graph {
 }
 
 /// A walk over a connected component of a graph.
-struct LevelWalk<'a> {
-    graph: &'a Graph,
-    seen: Vec<bool>,
+pub(crate) struct LevelWalk<'a> {
+    pub graph: &'a Graph,
+    /// Whether the walk passed a vertex, or must not enter it.
+    pub seen: Vec<bool>,
+    /// The places in the order where the levels of the last component begin.
+    pub levels: Vec<usize>,
 }
 
-impl LevelWalk<'_> {
-    /// Append all vertices that can be reached from `start`, level by level. Returns the number of levels, and the place where the last begins. With
-    /// `by_degree`, neighbors with fewer edges come first.
-    fn levels(&mut self, start: u32, by_degree: bool, order: &mut Vec<u32>) -> Result<(usize, usize)> {
-        let (mut count, mut first) = (0, order.len());
+impl<'a> LevelWalk<'a> {
+    pub fn new(graph: &'a Graph, seen: bool) -> Result<Self> {
+        Ok(Self { graph, seen: allocate(graph.vertices(), seen)?, levels: Vec::new() })
+    }
+
+    /// Append all vertices that can be reached from `start`, level by level, and set `levels`. With `by_degree`, neighbors with fewer edges come first.
+    pub fn levels(&mut self, start: u32, by_degree: bool, order: &mut Vec<u32>) -> Result<()> {
+        let mut first = order.len();
+        self.levels.clear();
         self.seen[start as usize] = true;
         order.push(start);
-        loop {
+        while first < order.len() {
             interrupt::check()?;
+            push(&mut self.levels, first)?;
             let end = order.len();
             for k in first..end {
                 self.neighbors(order[k], by_degree, order);
             }
-            count += 1;
-            if order.len() == end {
-                return Ok((count, first));
-            }
             first = end;
         }
+        Ok(())
     }
 
     /// Append the neighbors that were not seen before.
@@ -90,10 +95,11 @@ impl LevelWalk<'_> {
 
     /// Find a pseudoperipheral vertex, which is about as far from the others as possible. Each walk begins at the vertex with the fewest edges in the
     /// last level of the previous walk. The search ends when the number of levels no longer grows. `order` and `seen` do not change.
-    fn far_end(&mut self, start: u32, order: &mut Vec<u32>) -> Result<u32> {
+    pub fn far_end(&mut self, start: u32, order: &mut Vec<u32>) -> Result<u32> {
         let (mut best, mut most, mut candidate, known) = (start, 0, start, order.len());
         loop {
-            let (count, last) = self.levels(candidate, false, order)?;
+            self.levels(candidate, false, order)?;
+            let (count, last) = (self.levels.len(), self.levels[self.levels.len() - 1]);
             let next = order[last..].iter().copied().min_by_key(|u| (self.graph.degree(*u as usize), *u));
             order.drain(known..).for_each(|v| self.seen[v as usize] = false);
             if count <= most {
