@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bandsolve
+from derivatives import along, assert_close, directions
 
 jax = pytest.importorskip("jax")
 ours = pytest.importorskip("bandsolve.jax")
@@ -91,7 +92,38 @@ def test_second_derivatives():
         hessians = [jax.hessian(lambda d, f=f: (f(*arrays[:-2], d, arrays[-1]) if len(arrays) == 2 else f(arrays[0], d, *arrays[2:])).sum())
                     for f in (solve, dense)] if len(arrays) == 4 else [jax.hessian(lambda b, f=f: (f(arrays[0], b) ** 2).sum()) for f in (solve, dense)]
         at = arrays[1]
-        assert np.allclose(*(h(at) for h in hessians), rtol=1e-8, atol=1e-8)
+        assert np.allclose(*(h(at) for h in hessians), rtol=1e-9, atol=1e-9)
+
+
+def check_derivatives(solve, arrays):
+    """First and second derivatives, forward and in reverse, are those of differences."""
+    rng = np.random.default_rng(5)
+    x = np.asarray(solve(*arrays))
+    weights = rng.uniform(-1, 1, x.shape).astype(x.dtype)
+
+    def gradient(*a):
+        return jnp.concatenate([g.ravel() for g in jax.vjp(solve, *a)[1](weights)])
+
+    solve, gradient = jax.jit(solve), jax.jit(gradient)
+    for direction in directions(rng, arrays):
+        expected = along(solve, arrays, direction)
+        assert_close(jax.jvp(solve, tuple(arrays), tuple(direction))[1], expected)
+        flat = np.concatenate([d.ravel() for d in direction])
+        assert_close((np.asarray(gradient(*arrays)) * flat).sum(), (weights * expected).sum(), np.abs(weights * expected).sum())
+        # Poisson problems are linear: their second derivatives are zero.
+        expected = along(gradient, arrays, direction)
+        size = max(np.abs(expected).max(), np.abs(gradient(*arrays)).max())
+        assert_close(jax.jvp(gradient, tuple(arrays), tuple(direction))[1], expected, size)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("complex_", [False, True])
+def test_derivatives_are_those_of_differences(batched, columns, complex_):
+    for solve, _, arrays in problems(columns, complex_):
+        if batched:
+            solve, arrays = jax.vmap(solve), [np.stack([a, 1.1 * a, 0.9 * a]) for a in arrays]
+        check_derivatives(solve, arrays)
 
 
 @pytest.mark.parametrize("columns", [False, True])
@@ -261,6 +293,12 @@ def test_poisson_problems_and_their_derivatives(case):
     gradients = [jax.vmap(jax.grad(lambda *a, f=f: (f(*a) ** 2).sum()), (0,) + (None,) * len(arguments[1:]))(many[0], *arguments[1:])
                  for f in (solve, dense)]
     close(*gradients)
+
+
+@pytest.mark.parametrize("case", range(len(BOXES)))
+def test_derivatives_of_poisson_problems_are_those_of_differences(case):
+    solve, _, arguments = box(*BOXES[case], 0.2)
+    check_derivatives(solve, arguments)
 
 
 @pytest.mark.parametrize("grid", ["node", "cell"])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bandsolve
+from derivatives import along, assert_close, directions
 
 torch = pytest.importorskip("torch", reason="PyTorch (torch) is not installed")
 ours = pytest.importorskip("bandsolve.torch")
@@ -106,6 +107,38 @@ def test_gradients_are_those_of_finite_differences(dtype, batch, columns):
     for solve, _, arguments in problems(dtype, batch, columns, n=3):
         assert torch.autograd.gradcheck(solve, arguments, atol=1e-8, rtol=1e-7, check_forward_ad=True)
         assert torch.autograd.gradgradcheck(solve, arguments, atol=1e-8, rtol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [REAL, COMPLEX], ids=["real", "complex"])
+@pytest.mark.parametrize("batch", [(), (2,)], ids=str)
+@pytest.mark.parametrize("columns", [(), (2,)], ids=str)
+def test_derivatives_are_those_of_differences_of_high_order(dtype, batch, columns):
+    for solve, _, arguments in problems(dtype, batch, columns):
+        rng = np.random.default_rng(5)
+        arrays = [a.detach().numpy() for a in arguments]
+        x = solve(*arguments)
+        weights = torch.tensor(rng.uniform(-1, 1, x.shape), dtype=dtype)
+
+        def of_arrays(*a, solve=solve):
+            return solve(*map(torch.from_numpy, a)).detach().numpy()
+
+        def gradient(*a, solve=solve, weights=weights):
+            return torch.cat([g.flatten() for g in torch.autograd.grad(solve(*a), a, weights, create_graph=True)])
+
+        def gradient_of_arrays(*a, gradient=gradient):
+            return gradient(*(torch.from_numpy(b).requires_grad_() for b in a)).detach().numpy()
+
+        g = gradient(*arguments)
+        of_g = torch.tensor(rng.uniform(-1, 1, g.shape), dtype=dtype)
+        second = torch.cat([h.flatten() for h in torch.autograd.grad(g, arguments, of_g)]).numpy()
+        for direction in directions(rng, arrays):
+            expected = along(of_arrays, arrays, direction)
+            assert_close(torch.func.jvp(solve, tuple(arguments), tuple(map(torch.from_numpy, direction)))[1].detach(), expected)
+            # PyTorch's gradient is the one of the real inner product.
+            flat = np.concatenate([d.ravel() for d in direction])
+            for found, w, product in [(g.detach().numpy(), weights.numpy(), expected), (second, of_g.numpy(), along(gradient_of_arrays, arrays, direction))]:
+                products = (w.conj() * product).real
+                assert_close((found.conj() * flat).real.sum(), products.sum(), np.abs(w * product).sum())
 
 
 @pytest.mark.parametrize("columns", [(), (2,)], ids=str)
