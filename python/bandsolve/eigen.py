@@ -195,7 +195,7 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         found = _bandsolve.eigenvalues_nearest(n, _MOST_ENTRIES, converted, start, options)
     counted = hermitian and which == ("SM" if sigma is None else "LM")
     if complete and (found is None or not counted):
-        raise ValueError("complete=True needs sigma with which='LM', or which='SM' without sigma, and matrices with a narrow band. Leave out "
+        raise ValueError("complete=True needs sigma with which='LM', or which='SM' without sigma, and matrices that can be factored. Leave out "
                          "complete, or change these arguments")
     if found is None:
         if hermitian and m is not None:
@@ -255,7 +255,7 @@ def _between(a, m, interval, v0, ncv, maxiter, tol, rng, others):
     options = _options(n, 1, _HERMITIAN["LM"], ncv, maxiter, tol, rng, True, interval=(low, high))
     found = _bandsolve.eigenvalues_nearest(n, _MOST_ENTRIES, converted, start, options)
     if found is None:
-        raise ValueError("the band of A or M is too wide to factor, expected a narrow band with interval. Pass sigma and k, and OPinv='amg-lines' "
+        raise ValueError("the factors of A or M are too large, expected at most 2**27 numbers with interval. Pass sigma and k, and OPinv='amg-lines' "
                          "or another preconditioner")
     return _finished(found, dtype, True, (a, m), f"all eigenvalues from {low} to {high}", "LM")
 
@@ -318,11 +318,11 @@ _PARAMETERS = """
     M : (n, n) matrix or array of scipy.sparse, array_like, or LinearOperator, optional
         The matrix M of the problem ``A x = w M x``{mass}. Default: the identity.
     sigma : {number}, optional
-        Target: the function finds eigenvalues near `sigma` by solves with ``A - sigma M``. It factors the band of ``A - sigma M``. If the band is too
-        wide, or a matrix is an operator, it solves by GMRES, unless you pass `OPinv`.
+        Target: the function finds eigenvalues near `sigma` by solves with ``A - sigma M``. It factors ``A - sigma M``. If the factors
+        are too large (more than 2**27 numbers), or a matrix is an operator, it solves by GMRES, unless you pass `OPinv`.
     which : str, default "LM"
         {which}. With `sigma`, `which` refers to ``1 / (w - sigma)``, so that "LM" means the eigenvalues nearest to `sigma`. Without `sigma`, the
-        function finds "SM" of matrices with a narrow band by solves, as those nearest to 0.
+        function finds "SM" of matrices that it can factor by solves, as those nearest to 0.
     v0 : (n,) array_like, optional
         Start vector. Default: a random vector, the same in each call.
     ncv : int, optional
@@ -385,7 +385,7 @@ def _documented(**words):
 
 @_documented(
     mass=""". M is Hermitian and positive definite; with ``mode="buckling"``, A is, and M need not be. The
-        function counts the negative eigenvalues of a matrix with a narrow band. For an operator, or a matrix with a wide band, it looks for a negative
+        function counts the negative eigenvalues of a matrix that it can factor. For an operator, or a matrix with large factors, it looks for a negative
         xᴴ M x in a few products and in the search. For a matrix, it also looks for a negative diagonal entry, and for abs(m_ij)**2 > m_ii m_jj.
         Otherwise it trusts you""",
     number="float",
@@ -402,11 +402,11 @@ def _documented(**words):
     complete : bool, optional
         Count the eigenvalues around those found, by the inertia of ``A - s M`` with two shifts s, and search for missing ones. The entry "complete" of the
         report says whether the counts prove that no nearer eigenvalue is missing. Counts need `sigma` with ``which="LM"``, or ``which="SM"`` without `sigma`,
-        and matrices with a band that the function factors. A count takes approximately the time of a factorization. Default: count where it is possible. True:
+        and matrices that the function factors. A count takes approximately the time of a factorization. Default: count where it is possible. True:
         raise a `ValueError` where it is not. False: do not count.""",
     interval="""
     interval : (float, float), optional
-        Ends a < b: find all eigenvalues a <= w < b, however many there are, and prove by counts that none is missing. The matrices need a narrow band.
+        Ends a < b: find all eigenvalues a <= w < b, however many there are, and prove by counts that none is missing. The function must be able to factor the matrices.
         Leave out `k`, `sigma`, `which`, `mode`, `Minv` and `OPinv`.""",
 )
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
@@ -429,7 +429,7 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     `sigma` for eigenvalues inside the spectrum.
 
     **Cost.** One product or solve for each vector, 8 · n · ncv operations to orthogonalize it, and memory for n · (2 · ncv + 3) numbers. With `sigma`, one
-    factorization of the band, and two more for counts.
+    factorization, and two more for counts.
 
     **Accuracy.** The function computes every residual from the vectors. A residual is at most `tol`, or 32 · ε · √n where that is more.
 

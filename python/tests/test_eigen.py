@@ -461,3 +461,22 @@ def test_an_interval_of_a_pencil_and_arguments_that_it_replaces():
         eigsh(linalg.aslinearoperator(a), interval=(0.0, 1.0))
     with pytest.raises(np.linalg.LinAlgError, match="not Hermitian positive definite"):
         eigsh(a, M=-m, interval=(0.0, 1.0))
+
+
+def test_a_grid_in_two_dimensions_is_counted_without_its_band():
+    # 80 diagonals on each side.
+    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(80, 80))
+    a = sp.csr_array(sp.kronsum(line, line))
+    one = 2 - 2 * np.cos(np.pi * np.arange(1, 81) / 81)
+    exact = np.sort(np.add.outer(one, one).ravel())
+    w, v, report = eigsh(a, 9, sigma=0.0, full_output=True)
+    assert report["complete"] and np.allclose(w, exact[:9], rtol=1e-11)
+    assert np.abs(a @ v - v * w).max() < 1e-12
+    inside = exact[(exact >= 1.0) & (exact < 1.01)]
+    for kind in (a, a.astype(np.complex64)):
+        assert len(eigsh(kind, interval=(1.0, 1.01), return_eigenvectors=False)) == len(inside)
+    pencil = eigsh(a, 3, M=4 * sp.eye_array(80**2), sigma=0.1, return_eigenvectors=False)
+    nearest = exact[np.argsort(abs(exact / 4 - 0.1))[:3]] / 4
+    assert np.allclose(pencil, np.sort(nearest), rtol=1e-11)
+    with pytest.raises(np.linalg.LinAlgError, match="not Hermitian positive definite"):
+        eigsh(a, 3, M=a - 0.1 * sp.eye_array(80**2), sigma=0.1)

@@ -5,7 +5,7 @@ use bandsolve::vectors::{narrow, widen};
 use bandsolve::{Banded, BlockTridiagonal, Complex64, LinearOperator, Method, Plan, Scalar, Shape, Tridiagonal};
 use bandsolve_eigen::{
     EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianEigen, MatrixOperator, ShiftableMatrix,
-    SparseHermitian, Which,
+    SparseHermitian, SparsePencil, Which,
 };
 use bandsolve_gallery::families::System;
 use bandsolve_program::csr::csr;
@@ -130,7 +130,7 @@ impl EigTask<'_> {
         structure: &Structure,
         a: &Triplets,
         b: Option<&Triplets>,
-    ) -> Result<Option<(SparseHermitian<T>, Option<SparseHermitian<T>>)>, Failure> {
+    ) -> Result<Option<SparsePencil<T>>, Failure> {
         if !self.is_real() || !self.is_inverted() {
             return Ok(None);
         }

@@ -90,5 +90,5 @@ pub use matrices::{MatrixOperator, OwnedInverse, ShiftableMatrix};
 pub use problem::{EigenProblem, Which};
 pub use report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 pub use solver::{EigenSolver, EigenvaluesBelow};
-pub use sparse::{SparseHermitian, SparseHermitianInverse};
+pub use sparse::{SparseHermitian, SparseHermitianInverse, SparsePencil};
 pub use tridiagonal::{EigenvalueRange, SymmetricTridiagonal, TridiagonalEigenpairs};

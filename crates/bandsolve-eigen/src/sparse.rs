@@ -52,6 +52,9 @@ pub struct SparseHermitian<T: Scalar> {
     dissection: Arc<Dissection>,
 }
 
+/// A Hermitian matrix A, and a matrix B if there is one, with the same order of the unknowns.
+pub type SparsePencil<T> = (SparseHermitian<T>, Option<SparseHermitian<T>>);
+
 impl<T: Scalar> SparseHermitian<T> {
     /// Find the order of the unknowns.
     ///
@@ -67,7 +70,7 @@ impl<T: Scalar> SparseHermitian<T> {
     /// [`Error::Shape`] if a matrix is not square, or their sizes differ. [`Error::NotFinite`] if an entry is NaN or infinite.
     /// [`Error::InvalidArgument`] if a matrix differs from its adjoint by more than rounding errors. [`Error::OutOfMemory`],
     /// [`Error::Interrupted`].
-    pub fn pencil(a: Csr<'static, T, u32>, b: Option<Csr<'static, T, u32>>) -> Result<(Self, Option<Self>)> {
+    pub fn pencil(a: Csr<'static, T, u32>, b: Option<Csr<'static, T, u32>>) -> Result<SparsePencil<T>> {
         let all = a.shifted(T::ONE, b.as_ref())?;
         for (name, matrix) in [("A", Some(&a)), ("B", b.as_ref())] {
             matrix.map_or(Ok(()), |matrix| check(name, matrix))?;
@@ -96,7 +99,7 @@ impl<T: Scalar> SparseHermitian<T> {
         (a, b): (&Csr<'_, T, u32>, Option<&Csr<'_, T, u32>>),
         width: usize,
         most: usize,
-    ) -> Result<Option<(Self, Option<Self>)>> {
+    ) -> Result<Option<SparsePencil<T>>> {
         if width <= NARROW {
             return Ok(None);
         }
