@@ -59,7 +59,7 @@ pub(crate) struct SparseFactors<T: Scalar> {
 }
 
 /// An elimination of a sparse Hermitian matrix.
-struct Elimination<'a, T: Scalar> {
+struct SparseElimination<'a, T: Scalar> {
     a: &'a Csr<'a, T, u32>,
     scale: T::Real,
     dissection: &'a Dissection,
@@ -78,7 +78,7 @@ pub(crate) fn negatives<T: Scalar>(a: &Csr<'_, T, u32>, dissection: &Dissection)
     if dissection.parts.is_empty() {
         return Ok(Some(0));
     }
-    let root = Elimination::new(a, dissection)?.subtree(0..dissection.parts.len(), &mut [])?;
+    let root = SparseElimination::new(a, dissection)?.subtree(0..dissection.parts.len(), &mut [])?;
     Ok((root.done == root.order).then_some(root.negatives))
 }
 
@@ -91,7 +91,7 @@ fn scale_of<T: Scalar>(a: &Csr<'_, T, u32>) -> T::Real {
     T::Real::from_f64(exponent.clamp(-most, most).exp2())
 }
 
-impl<'a, T: Scalar> Elimination<'a, T> {
+impl<'a, T: Scalar> SparseElimination<'a, T> {
     fn new(a: &'a Csr<'a, T, u32>, dissection: &'a Dissection) -> Result<Self> {
         let mut places = allocate(a.rows(), 0_u32)?;
         dissection.order.iter().zip(0..).for_each(|(v, place)| places[*v as usize] = place);
@@ -220,7 +220,7 @@ impl<T: Scalar> SparseFactors<T> {
     /// # Errors
     /// [`Error::Singular`] if a pivot is zero. [`Error::NotConverged`] if numbers overflow. [`Error::OutOfMemory`], [`Error::Interrupted`].
     pub fn new(a: &Csr<'_, T, u32>, dissection: &Dissection) -> Result<Self> {
-        let elimination = Elimination::new(a, dissection)?;
+        let elimination = SparseElimination::new(a, dissection)?;
         let mut parts: Vec<PartFactor<T>> = collected(dissection.parts.iter().map(|_| PartFactor::default()))?;
         if !parts.is_empty() {
             let root = elimination.subtree(0..parts.len(), &mut parts)?;

@@ -87,7 +87,7 @@ impl Graph {
     /// ```
     pub fn nested_dissection(&self) -> Result<Dissection> {
         let n = self.vertices();
-        let mut cut = Cut { walk: LevelWalk::new(self, true)?, found: reserved(n)?, parts: Vec::new() };
+        let mut cut = DissectionState { walk: LevelWalk::new(self, true)?, found: reserved(n)?, parts: Vec::new() };
         let mut order = collected(0..n as u32)?;
         if n > 0 {
             cut.part(&mut order, 0, DEPTH)?;
@@ -127,7 +127,7 @@ impl Graph {
 }
 
 /// The state of a dissection.
-struct Cut<'a> {
+struct DissectionState<'a> {
     /// All vertices outside of the current part are seen.
     walk: LevelWalk<'a>,
     /// The vertices of the current part in the order of the walk.
@@ -135,7 +135,7 @@ struct Cut<'a> {
     parts: Vec<DissectionPart>,
 }
 
-impl Cut<'_> {
+impl DissectionState<'_> {
     /// Order the vertices of a part, which begin at place `at`, and append its descendants and the part. All vertices are seen, before and after.
     fn part(&mut self, vertices: &mut [u32], at: usize, depth: usize) -> Result<()> {
         interrupt::check()?;
