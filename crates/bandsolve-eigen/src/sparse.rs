@@ -53,6 +53,17 @@ pub struct SparseHermitian<T: Scalar> {
 }
 
 /// A Hermitian matrix A, and a matrix B if there is one, with the same order of the unknowns.
+///
+/// # Examples
+/// ```
+/// use bandsolve_eigen::{ShiftableMatrix, SparseHermitian, SparsePencil};
+/// use bandsolve_sparse::Csr;
+/// let diagonal = |values: [f64; 2]| Csr::from_triplets(2, 2, &[(0, 0, values[0]), (1, 1, values[1])]);
+/// // λ = 1/2 and 6
+/// let (a, b): SparsePencil<f64> = SparseHermitian::pencil(diagonal([1.0, 6.0])?, Some(diagonal([2.0, 1.0])?))?;
+/// assert_eq!(a.eigenvalues_below(b.as_ref(), 3.0)?, 1);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub type SparsePencil<T> = (SparseHermitian<T>, Option<SparseHermitian<T>>);
 
 impl<T: Scalar> SparseHermitian<T> {
@@ -205,6 +216,19 @@ impl<T: Scalar> ShiftableMatrix for SparseHermitian<T> {
 }
 
 /// The operator (A − σB)⁻¹ of sparse Hermitian matrices, from [`SparseHermitian`]. Each solve is checked, and refined if necessary.
+///
+/// # Examples
+/// ```
+/// use bandsolve::{LinearOperator, dyn_stack::PodStack};
+/// use bandsolve_eigen::{ShiftableMatrix, SparseHermitian, SparseHermitianInverse};
+/// use bandsolve_sparse::Csr;
+/// let a = SparseHermitian::new(Csr::from_triplets(2, 2, &[(0, 1, 1.0), (1, 0, 1.0)])?)?;
+/// let inverse: SparseHermitianInverse<f64> = a.shifted_inverse(2.0, None)?; // (A − 2·I)⁻¹
+/// let mut y = [0.0; 2];
+/// inverse.apply(&[-1.0, -1.0], &mut y, PodStack::new(&mut []))?;
+/// assert!(y.iter().all(|y| (y - 1.0).abs() < 1e-15));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct SparseHermitianInverse<T: Scalar> {
     shifted: Csr<'static, T, u32>,

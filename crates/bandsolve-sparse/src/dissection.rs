@@ -13,6 +13,17 @@ const LEAF: usize = 32;
 const DEPTH: usize = 100;
 
 /// A part of a [`Dissection`]: vertices that are eliminated together, after those of its children.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Csr, Graph};
+/// // A path of 100 vertices. The border of the first part is its next separator.
+/// let edges: Vec<_> = (1..100).map(|i| (i - 1, i, 1.0)).collect();
+/// let dissection = Graph::of(&Csr::<f64>::from_triplets(100, 100, &edges)?)?.nested_dissection()?;
+/// let part = &dissection.parts[0];
+/// assert!(part.children[0].is_empty() && part.border.len() == 1 && part.rows() == part.own.len() + 1);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct DissectionPart {
     /// The places of its vertices in the order.
@@ -31,6 +42,15 @@ impl DissectionPart {
 }
 
 /// An order of the vertices of a graph by nested separators. Parts follow their children, and the last part is the root.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Graph, nine_point};
+/// // The band of a grid of 100 × 100 points has 10⁶ numbers on each side of the diagonal.
+/// let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (100, 100));
+/// assert!(Graph::of(&a)?.nested_dissection()?.entries() < 5e5);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Dissection {
     /// Element k is the vertex at place k.
