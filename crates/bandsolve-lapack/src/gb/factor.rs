@@ -1,5 +1,6 @@
 //! Banded LU: narrow bands in place, several columns at a time. Wide bands use [`strips`].
 
+use super::narrow;
 use super::strips::{self, GbSizes, largest};
 use super::{GbLayout, GbLuMut};
 use crate::number::LapackScalar;
@@ -26,16 +27,23 @@ pub fn factor<T: LapackScalar>(mut f: GbLuMut<'_, T>) -> Option<usize> {
 }
 
 /// Factor column by column.
-pub(super) fn columns<T: LapackScalar>(f: GbLuMut<'_, T>) -> Option<usize> {
+pub(super) fn columns<T: LapackScalar>(mut f: GbLuMut<'_, T>) -> Option<usize> {
+    let (done, singular) = narrow::factor(&mut f);
+    singular.or(columns_from(done, f))
+}
+
+/// Factor the columns from `start` on. The entries of earlier rows, and those of U in the next `upper` columns, are set.
+fn columns_from<T: LapackScalar>(start: usize, f: GbLuMut<'_, T>) -> Option<usize> {
     let GbLuMut { band, elements, pivot } = f;
     if band.lower == 0 {
         pivot.iter_mut().enumerate().for_each(|(j, pivot)| *pivot = (j + 1) as crate::Int);
         return (0..pivot.len()).find(|j| elements[band.at(*j, *j)] == T::ZERO);
     }
-    let (mut singular, mut cleared) = (None, 0);
+    let mut singular = None;
+    let mut cleared = if start > 0 { (start + band.upper).min(band.columns) } else { 0 };
     let (mut inverse, mut exchange) = ([T::ZERO; KERNEL_COLUMNS], [0; KERNEL_COLUMNS]);
-    for (chunk, pivot) in pivot.chunks_mut(KERNEL_COLUMNS).enumerate() {
-        let (j, width) = (chunk * KERNEL_COLUMNS, pivot.len());
+    for (chunk, pivot) in pivot[start..].chunks_mut(KERNEL_COLUMNS).enumerate() {
+        let (j, width) = (start + chunk * KERNEL_COLUMNS, pivot.len());
         let reached = (j + width + band.upper).min(band.columns);
         (cleared..reached).for_each(|j| clear_fill(&band, elements, j));
         cleared = reached;

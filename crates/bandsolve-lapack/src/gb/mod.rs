@@ -11,6 +11,7 @@
 mod equilibrate;
 mod factor;
 mod lanes;
+mod narrow;
 mod strips;
 #[cfg(test)]
 mod tests;
@@ -178,7 +179,9 @@ impl<T: LapackScalar> FactoredMatrix<T> for GbLu<'_, T> {
     }
 
     fn solve(&self, op: Op, x: &mut [T]) {
-        wide::run(GbSolve { lu: self, op, x });
+        if op != Op::Plain || !narrow::solve(self, x) {
+            wide::run(GbSolve { lu: self, op, x });
+        }
     }
 }
 

@@ -87,6 +87,71 @@ fn columns_make_up_the_matrix() {
     check::<Complex64>(columns);
 }
 
+/// The bands of `narrow.rs`, at sizes around the least that it serves.
+const NARROW: [(usize, usize); 4] = [(1, 1), (1, 2), (2, 1), (2, 2)];
+
+fn narrow_bands<T: LapackScalar>() {
+    let mut rng = TestRng(13);
+    for (lower, upper) in NARROW {
+        for n in [1, 2, 2 * (lower + upper), 2 * (lower + upper) + 1, 63, 200] {
+            let (band, mut elements, mut a) = random::<T>(&mut rng, (n, n), (lower, upper));
+            let mut pivot = vec![0; n];
+            let done = narrow::factor(&mut GbLuMut { band, elements: &mut elements.clone(), pivot: &mut pivot }).0;
+            assert_eq!(done, if n > 2 * (lower + upper) { n - (lower + upper) - lower - 2 } else { 0 });
+            assert_eq!(columns(GbLuMut { band, elements: &mut elements, pivot: &mut pivot }), None);
+            let distance = product(&band, &elements, &pivot).distance(&a);
+            assert!(distance <= 64.0 * eps::<T>(), "{n} {lower} {upper}: {distance:.1e}");
+            let l = (0..n).flat_map(|j| &elements[band.part(j + 1..band.rows_of(j).end, j)]);
+            assert!(
+                l.into_iter().all(|l| l.abs().to_f64() <= 1.4143),
+                "{n} {lower} {upper}: the pivots are not the largest entries"
+            );
+
+            let lu = GbLu { factors: GbMatrix { band, elements: &elements }, pivot: &pivot };
+            let rhs = rng.vector::<T>(n);
+            let mut x = rhs.clone();
+            lu.solve(Op::Plain, &mut x);
+            let size = largest(x.iter().map(|x| x.abs().to_f64())).max(1.0);
+            let mut r = rhs;
+            for j in 0..n {
+                r.iter_mut().zip(a.column(j)).for_each(|(r, a)| *r -= *a * x[j]);
+            }
+            let worst = largest(r.iter().map(|r| r.abs().to_f64()));
+            assert!(worst <= 200.0 * eps::<T>() * size, "{n} {lower} {upper}: {worst:.1e}, x up to {size:.1e}");
+        }
+    }
+}
+
+#[test]
+fn narrow_bands_in_registers() {
+    narrow_bands::<f32>();
+    narrow_bands::<f64>();
+    narrow_bands::<Complex32>();
+    narrow_bands::<Complex64>();
+}
+
+#[test]
+fn narrow_bands_at_the_ends_of_the_range() {
+    for (lower, upper) in NARROW {
+        for scale in [f64::MIN_POSITIVE / 8.0, 1e300] {
+            let (band, mut elements, _) = random::<f64>(&mut TestRng(17), (50, 50), (lower, upper));
+            let mut scaled: Vec<f64> = elements.iter().map(|a| a * scale).collect();
+            let (mut pivot, mut same) = (vec![0; 50], vec![0; 50]);
+            assert_eq!(columns(GbLuMut { band, elements: &mut elements, pivot: &mut pivot }), None);
+            assert_eq!(columns(GbLuMut { band, elements: &mut scaled, pivot: &mut same }), None);
+            assert_eq!(pivot, same, "{lower} {upper} {scale:e}");
+            // Scaled by U: the multipliers stay, up to the few digits of subnormal numbers.
+            let rough = if scale < 1.0 { 1e-9 } else { 1e-13 };
+            for j in 0..50 {
+                let below = band.part(j + 1..band.rows_of(j).end, j);
+                for (a, b) in elements[below.clone()].iter().zip(&scaled[below]) {
+                    assert!((a - b).abs() <= rough, "{lower} {upper} {scale:e}: column {j}, {a} {b}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn strips_make_up_the_matrix() {
     for (block, columns) in [(2, 2), (3, 12), (16, 32), (32, 256)] {
@@ -113,6 +178,14 @@ fn threads_do_not_change_a_bit() {
 
 #[test]
 fn a_zero_column_is_the_first_zero_pivot() {
+    for (lower, upper) in NARROW {
+        for zero in [0usize, 7, 30, 58, 59] {
+            let (band, mut elements, _) = random::<f64>(&mut TestRng(5), (60, 60), (lower, upper));
+            elements[band.part(zero.saturating_sub(upper)..(zero + lower + 1).min(60), zero)].fill(0.0);
+            let mut pivot = vec![0; 60];
+            assert_eq!(columns(GbLuMut { band, elements: &mut elements, pivot: &mut pivot }), Some(zero));
+        }
+    }
     for zero in [0, 7, 59] {
         let (band, mut elements, _) = random::<f64>(&mut TestRng(5), (60, 60), (5, 4));
         let rows = zero.max(4) - 4..(zero + 6).min(60);
