@@ -56,7 +56,7 @@ impl DevicePlan {
                 let block = lower.max(upper).max(1);
                 (block, n.div_ceil(block), 1)
             }
-            Shape::Batch { n, count, .. } => (1, n, count),
+            Shape::Batch { n, count, periodic: false, .. } => (1, n, count),
             _ => return unsupported("systems of this kind on a GPU"),
         };
         if block > MOST_ROWS || block == 0 {
