@@ -128,3 +128,18 @@ impl Device {
         Ok(plan.clone().method(DevicePlan::of(plan)?.method))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_of_periodic_systems_are_for_the_cpu() {
+        for layout in [Layout::Contiguous, Layout::Interleaved] {
+            let plan = |periodic| Plan::new(Shape::Batch { n: 100, count: 70, layout, periodic });
+            assert!(DevicePlan::of(&plan(false)).is_ok());
+            let refused = DevicePlan::of(&plan(true)).unwrap_err();
+            assert_eq!(refused, Error::Unsupported { method: "auto", what: "systems of this kind on a GPU" });
+        }
+    }
+}
