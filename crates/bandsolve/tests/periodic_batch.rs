@@ -238,3 +238,34 @@ fn inspection() {
         assert!(lu.rcond(Norm::One).unwrap() <= 3.0 * least);
     }
 }
+
+/// Few and large contiguous systems are solved by the method for one system: the same bits for any number of threads, and errors of the batch.
+#[test]
+fn few_and_large_systems_are_solved_one_by_one() {
+    let mut random = Random::new(6);
+    for (count, n) in [(1, 9000), (3, 700), (7, 8192)] {
+        let len = n * count;
+        let [sub, diag, sup, rhs] = [(); 4].map(|()| numbers::<f64>(len, &mut random));
+        for periodic in [false, true] {
+            let new = |diag| {
+                let a = TridiagonalBatch::contiguous(count, n, &sub, diag, &sup).unwrap();
+                if periodic { a.periodic() } else { a }
+            };
+            let a = new(&diag[..]);
+            let solve =
+                |threads: usize| Plan::once(a.shape()).threads(threads).factor(&a).unwrap().solve(&rhs).unwrap();
+            let x = solve(1);
+            assert_eq!((x.report.method, x.report.backward_errors.len()), (Method::Rpts, 1));
+            assert!([2, 3, 8].iter().all(|threads| solve(*threads).values == x.values), "{count} {n} {periodic}");
+            for s in 0..count {
+                let alone = Plan::once(a.system(s).shape()).factor_owned(a.system(s)).unwrap();
+                assert_eq!(alone.solve(&rhs[s * n..(s + 1) * n]).unwrap().values, x.values[s * n..(s + 1) * n]);
+            }
+            let owned = Plan::new(a.shape()).factor_owned(a.clone().into_owned()).unwrap();
+            assert_eq!(owned.solve(&rhs).unwrap().report.backward_errors.len(), 1);
+            let mut bad = diag.clone();
+            bad[len - 5] = f64::NAN;
+            assert_eq!(new(&bad).solve(&rhs).unwrap_err(), Error::NotFinite { array: "diag", index: len - 5 });
+        }
+    }
+}
