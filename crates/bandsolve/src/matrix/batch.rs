@@ -23,7 +23,7 @@ use std::borrow::Cow;
 /// # Cost
 /// A solve reads 4 words and writes 1 word per row, with one reciprocal per row. One system is on each SIMD lane, and groups of systems are
 /// on each thread. With a [`shared`](Self::shared) matrix, elimination happens once, and each system only costs the substitution. Periodic
-/// systems take the same memory traffic and about 1.5 times as many operations.
+/// systems take 1.05 to 1.25 times as long as open ones (f64, n = 50 to 1000, in cache).
 ///
 /// # Errors
 /// The constructors return [`Error::Shape`] if the length of an array is wrong. A solve returns the errors of [`Factor`](crate::Factor). In
