@@ -177,6 +177,14 @@ static void batches(bandsolve_factor_t factor) {
     check(bandsolve_dgttrf_batch(n, count, 1, n, true, off, diag, off, factor));
     check(bandsolve_dgttrs_batch('N', factor, x));
     check_ones(count * n, x, "gttrs_batch");
+    /* Each row of the periodic matrix has the same sum. */
+    for (s = 0; s < count * n; s++) x[s] = off[0] + diag[0] + off[0];
+    check(bandsolve_dcgtsv_batch(n, count, 1, n, true, off, diag, off, x));
+    check_ones(count * n, x, "cgtsv_batch");
+    for (s = 0; s < count * n; s++) x[s] = off[0] + diag[0] + off[0];
+    check(bandsolve_dcgttrf_batch(n, count, 1, n, true, off, diag, off, factor));
+    check(bandsolve_dgttrs_batch('N', factor, x));
+    check_ones(count * n, x, "cgttrf_batch");
 }
 
 /* The eigenvalues of the matrix are 4 - 2 cos(k pi / (n + 1)). */

@@ -183,6 +183,14 @@ contains
     call gttrf_batch(a, off(:, :1), diag(:, :1), off(:, :1), count)
     call gttrs_batch(a, x)
     call check(all(abs(x - 1) < 1e-14_real64), "gttrs_batch")
+    ! Each row of a periodic matrix has the sum 2.
+    x = 2
+    call cgtsv_batch(off, diag, off, x)
+    call check(all(abs(x - 1) < 1e-14_real64), "cgtsv_batch")
+    x = 2
+    call cgttrf_batch(a, off(:, :1), diag(:, :1), off(:, :1), count)
+    call gttrs_batch(a, x)
+    call check(all(abs(x - 1) < 1e-14_real64), "cgttrf_batch")
   end subroutine
 
   ! 2 - 2 cos(k pi / (n + 1)) of the second difference.

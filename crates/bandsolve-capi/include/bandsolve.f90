@@ -59,7 +59,7 @@ module bandsolve
   public :: ptsv, pttrf, pttrs
   public :: pbsv, pbtrf, pbtrs
   public :: bgtsv, bgttrf, bgttrs
-  public :: gtsv_batch, gttrf_batch, gttrs_batch
+  public :: gtsv_batch, cgtsv_batch, gttrf_batch, cgttrf_batch, gttrs_batch
 
   interface gtsv
     module procedure gtsv_s1, gtsv_s2
@@ -175,11 +175,23 @@ module bandsolve
     module procedure gtsv_batch_c
     module procedure gtsv_batch_z
   end interface
+  interface cgtsv_batch
+    module procedure cgtsv_batch_s
+    module procedure cgtsv_batch_d
+    module procedure cgtsv_batch_c
+    module procedure cgtsv_batch_z
+  end interface
   interface gttrf_batch
     module procedure gttrf_batch_s
     module procedure gttrf_batch_d
     module procedure gttrf_batch_c
     module procedure gttrf_batch_z
+  end interface
+  interface cgttrf_batch
+    module procedure cgttrf_batch_s
+    module procedure cgttrf_batch_d
+    module procedure cgttrf_batch_c
+    module procedure cgttrf_batch_z
   end interface
   interface gttrs_batch
     module procedure gttrs_batch_s
@@ -432,8 +444,26 @@ module bandsolve
       real(c_float), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
+    function c_scgtsv_batch(n, count, row_stride, system_stride, shared, sub, diag, sup, rhs) &
+        result(status) bind(c, name="bandsolve_scgtsv_batch")
+      import
+      integer(c_int64_t), value :: n, count, row_stride, system_stride
+      logical(c_bool), value :: shared
+      real(c_float), intent(in) :: sub(*), diag(*), sup(*)
+      real(c_float), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
     function c_sgttrf_batch(n, count, row_stride, system_stride, shared, sub, diag, sup, factor) &
         result(status) bind(c, name="bandsolve_sgttrf_batch")
+      import
+      integer(c_int64_t), value :: n, count, row_stride, system_stride
+      logical(c_bool), value :: shared
+      real(c_float), intent(in) :: sub(*), diag(*), sup(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_scgttrf_batch(n, count, row_stride, system_stride, shared, sub, diag, sup, factor) &
+        result(status) bind(c, name="bandsolve_scgttrf_batch")
       import
       integer(c_int64_t), value :: n, count, row_stride, system_stride
       logical(c_bool), value :: shared
@@ -630,8 +660,26 @@ module bandsolve
       real(c_double), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
+    function c_dcgtsv_batch(n, count, row_stride, system_stride, shared, sub, diag, sup, rhs) &
+        result(status) bind(c, name="bandsolve_dcgtsv_batch")
+      import
+      integer(c_int64_t), value :: n, count, row_stride, system_stride
+      logical(c_bool), value :: shared
+      real(c_double), intent(in) :: sub(*), diag(*), sup(*)
+      real(c_double), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
     function c_dgttrf_batch(n, count, row_stride, system_stride, shared, sub, diag, sup, factor) &
         result(status) bind(c, name="bandsolve_dgttrf_batch")
+      import
+      integer(c_int64_t), value :: n, count, row_stride, system_stride
+      logical(c_bool), value :: shared
+      real(c_double), intent(in) :: sub(*), diag(*), sup(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_dcgttrf_batch(n, count, row_stride, system_stride, shared, sub, diag, sup, factor) &
+        result(status) bind(c, name="bandsolve_dcgttrf_batch")
       import
       integer(c_int64_t), value :: n, count, row_stride, system_stride
       logical(c_bool), value :: shared
@@ -828,8 +876,26 @@ module bandsolve
       complex(c_float_complex), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
+    function c_ccgtsv_batch(n, count, row_stride, system_stride, shared, sub, diag, sup, rhs) &
+        result(status) bind(c, name="bandsolve_ccgtsv_batch")
+      import
+      integer(c_int64_t), value :: n, count, row_stride, system_stride
+      logical(c_bool), value :: shared
+      complex(c_float_complex), intent(in) :: sub(*), diag(*), sup(*)
+      complex(c_float_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
     function c_cgttrf_batch(n, count, row_stride, system_stride, shared, sub, diag, sup, factor) &
         result(status) bind(c, name="bandsolve_cgttrf_batch")
+      import
+      integer(c_int64_t), value :: n, count, row_stride, system_stride
+      logical(c_bool), value :: shared
+      complex(c_float_complex), intent(in) :: sub(*), diag(*), sup(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_ccgttrf_batch(n, count, row_stride, system_stride, shared, sub, diag, sup, factor) &
+        result(status) bind(c, name="bandsolve_ccgttrf_batch")
       import
       integer(c_int64_t), value :: n, count, row_stride, system_stride
       logical(c_bool), value :: shared
@@ -1026,8 +1092,26 @@ module bandsolve
       complex(c_double_complex), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
+    function c_zcgtsv_batch(n, count, row_stride, system_stride, shared, sub, diag, sup, rhs) &
+        result(status) bind(c, name="bandsolve_zcgtsv_batch")
+      import
+      integer(c_int64_t), value :: n, count, row_stride, system_stride
+      logical(c_bool), value :: shared
+      complex(c_double_complex), intent(in) :: sub(*), diag(*), sup(*)
+      complex(c_double_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
     function c_zgttrf_batch(n, count, row_stride, system_stride, shared, sub, diag, sup, factor) &
         result(status) bind(c, name="bandsolve_zgttrf_batch")
+      import
+      integer(c_int64_t), value :: n, count, row_stride, system_stride
+      logical(c_bool), value :: shared
+      complex(c_double_complex), intent(in) :: sub(*), diag(*), sup(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_zcgttrf_batch(n, count, row_stride, system_stride, shared, sub, diag, sup, factor) &
+        result(status) bind(c, name="bandsolve_zcgttrf_batch")
       import
       integer(c_int64_t), value :: n, count, row_stride, system_stride
       logical(c_bool), value :: shared
@@ -1608,6 +1692,19 @@ contains
         shared, sub, diag, sup, rhs), status)
   end subroutine
 
+  ! One periodic tridiagonal system in each column of the arrays, as in gtsv_batch. sub(1, :) multiplies the last unknown,
+  ! and sup(n, :) the first one.
+  subroutine cgtsv_batch_s(sub, diag, sup, rhs, status)
+    real(c_float), intent(in), contiguous :: sub(:, :), diag(:, :), sup(:, :)
+    real(c_float), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    logical(c_bool) :: shared
+    shared = check_batch("cgtsv_batch", size(rhs, 1), size(rhs, 2), [size(sub), size(diag), size(sup)])
+    call conclude("cgtsv_batch", &
+        c_scgtsv_batch(wide(size(rhs, 1)), wide(size(rhs, 2)), 1_c_int64_t, wide(size(rhs, 1)), &
+        shared, sub, diag, sup, rhs), status)
+  end subroutine
+
   ! Factor the matrices of a batch. `count` is the number of systems of a shared matrix, which has one column.
   subroutine gttrf_batch_s(factor, sub, diag, sup, count, status)
     type(band_factor), intent(inout) :: factor
@@ -1622,6 +1719,23 @@ contains
     call create(factor)
     call conclude("gttrf_batch", &
         c_sgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
+        shared, sub, diag, sup, factor%handle), status)
+  end subroutine
+
+  ! Factor the periodic matrices of a batch, for gttrs_batch.
+  subroutine cgttrf_batch_s(factor, sub, diag, sup, count, status)
+    type(band_factor), intent(inout) :: factor
+    real(c_float), intent(in), contiguous :: sub(:, :), diag(:, :), sup(:, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    logical(c_bool) :: shared
+    integer :: systems
+    systems = size(diag, 2)
+    if (present(count)) systems = count
+    shared = check_batch("cgttrf_batch", size(diag, 1), systems, [size(sub), size(diag), size(sup)])
+    call create(factor)
+    call conclude("cgttrf_batch", &
+        c_scgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
         shared, sub, diag, sup, factor%handle), status)
   end subroutine
 
@@ -2012,6 +2126,19 @@ contains
         shared, sub, diag, sup, rhs), status)
   end subroutine
 
+  ! One periodic tridiagonal system in each column of the arrays, as in gtsv_batch. sub(1, :) multiplies the last unknown,
+  ! and sup(n, :) the first one.
+  subroutine cgtsv_batch_d(sub, diag, sup, rhs, status)
+    real(c_double), intent(in), contiguous :: sub(:, :), diag(:, :), sup(:, :)
+    real(c_double), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    logical(c_bool) :: shared
+    shared = check_batch("cgtsv_batch", size(rhs, 1), size(rhs, 2), [size(sub), size(diag), size(sup)])
+    call conclude("cgtsv_batch", &
+        c_dcgtsv_batch(wide(size(rhs, 1)), wide(size(rhs, 2)), 1_c_int64_t, wide(size(rhs, 1)), &
+        shared, sub, diag, sup, rhs), status)
+  end subroutine
+
   ! Factor the matrices of a batch. `count` is the number of systems of a shared matrix, which has one column.
   subroutine gttrf_batch_d(factor, sub, diag, sup, count, status)
     type(band_factor), intent(inout) :: factor
@@ -2026,6 +2153,23 @@ contains
     call create(factor)
     call conclude("gttrf_batch", &
         c_dgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
+        shared, sub, diag, sup, factor%handle), status)
+  end subroutine
+
+  ! Factor the periodic matrices of a batch, for gttrs_batch.
+  subroutine cgttrf_batch_d(factor, sub, diag, sup, count, status)
+    type(band_factor), intent(inout) :: factor
+    real(c_double), intent(in), contiguous :: sub(:, :), diag(:, :), sup(:, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    logical(c_bool) :: shared
+    integer :: systems
+    systems = size(diag, 2)
+    if (present(count)) systems = count
+    shared = check_batch("cgttrf_batch", size(diag, 1), systems, [size(sub), size(diag), size(sup)])
+    call create(factor)
+    call conclude("cgttrf_batch", &
+        c_dcgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
         shared, sub, diag, sup, factor%handle), status)
   end subroutine
 
@@ -2416,6 +2560,19 @@ contains
         shared, sub, diag, sup, rhs), status)
   end subroutine
 
+  ! One periodic tridiagonal system in each column of the arrays, as in gtsv_batch. sub(1, :) multiplies the last unknown,
+  ! and sup(n, :) the first one.
+  subroutine cgtsv_batch_c(sub, diag, sup, rhs, status)
+    complex(c_float_complex), intent(in), contiguous :: sub(:, :), diag(:, :), sup(:, :)
+    complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    logical(c_bool) :: shared
+    shared = check_batch("cgtsv_batch", size(rhs, 1), size(rhs, 2), [size(sub), size(diag), size(sup)])
+    call conclude("cgtsv_batch", &
+        c_ccgtsv_batch(wide(size(rhs, 1)), wide(size(rhs, 2)), 1_c_int64_t, wide(size(rhs, 1)), &
+        shared, sub, diag, sup, rhs), status)
+  end subroutine
+
   ! Factor the matrices of a batch. `count` is the number of systems of a shared matrix, which has one column.
   subroutine gttrf_batch_c(factor, sub, diag, sup, count, status)
     type(band_factor), intent(inout) :: factor
@@ -2430,6 +2587,23 @@ contains
     call create(factor)
     call conclude("gttrf_batch", &
         c_cgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
+        shared, sub, diag, sup, factor%handle), status)
+  end subroutine
+
+  ! Factor the periodic matrices of a batch, for gttrs_batch.
+  subroutine cgttrf_batch_c(factor, sub, diag, sup, count, status)
+    type(band_factor), intent(inout) :: factor
+    complex(c_float_complex), intent(in), contiguous :: sub(:, :), diag(:, :), sup(:, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    logical(c_bool) :: shared
+    integer :: systems
+    systems = size(diag, 2)
+    if (present(count)) systems = count
+    shared = check_batch("cgttrf_batch", size(diag, 1), systems, [size(sub), size(diag), size(sup)])
+    call create(factor)
+    call conclude("cgttrf_batch", &
+        c_ccgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
         shared, sub, diag, sup, factor%handle), status)
   end subroutine
 
@@ -2820,6 +2994,19 @@ contains
         shared, sub, diag, sup, rhs), status)
   end subroutine
 
+  ! One periodic tridiagonal system in each column of the arrays, as in gtsv_batch. sub(1, :) multiplies the last unknown,
+  ! and sup(n, :) the first one.
+  subroutine cgtsv_batch_z(sub, diag, sup, rhs, status)
+    complex(c_double_complex), intent(in), contiguous :: sub(:, :), diag(:, :), sup(:, :)
+    complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    logical(c_bool) :: shared
+    shared = check_batch("cgtsv_batch", size(rhs, 1), size(rhs, 2), [size(sub), size(diag), size(sup)])
+    call conclude("cgtsv_batch", &
+        c_zcgtsv_batch(wide(size(rhs, 1)), wide(size(rhs, 2)), 1_c_int64_t, wide(size(rhs, 1)), &
+        shared, sub, diag, sup, rhs), status)
+  end subroutine
+
   ! Factor the matrices of a batch. `count` is the number of systems of a shared matrix, which has one column.
   subroutine gttrf_batch_z(factor, sub, diag, sup, count, status)
     type(band_factor), intent(inout) :: factor
@@ -2834,6 +3021,23 @@ contains
     call create(factor)
     call conclude("gttrf_batch", &
         c_zgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
+        shared, sub, diag, sup, factor%handle), status)
+  end subroutine
+
+  ! Factor the periodic matrices of a batch, for gttrs_batch.
+  subroutine cgttrf_batch_z(factor, sub, diag, sup, count, status)
+    type(band_factor), intent(inout) :: factor
+    complex(c_double_complex), intent(in), contiguous :: sub(:, :), diag(:, :), sup(:, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    logical(c_bool) :: shared
+    integer :: systems
+    systems = size(diag, 2)
+    if (present(count)) systems = count
+    shared = check_batch("cgttrf_batch", size(diag, 1), systems, [size(sub), size(diag), size(sup)])
+    call create(factor)
+    call conclude("cgttrf_batch", &
+        c_zcgttrf_batch(wide(size(diag, 1)), wide(systems), 1_c_int64_t, wide(size(diag, 1)), &
         shared, sub, diag, sup, factor%handle), status)
   end subroutine
 

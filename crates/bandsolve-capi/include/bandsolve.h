@@ -2241,12 +2241,43 @@ bandsolve_status_t bandsolve_sgttrf_batch(int64_t n,
                                           bandsolve_factor_t factor);
 
 /**
- * Solve the systems of `bandsolve_sgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * Solve the systems of `bandsolve_sgttrf_batch` or `bandsolve_scgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
  * `bandsolve_sgttrs`.
  */
 bandsolve_status_t bandsolve_sgttrs_batch(char trans,
                                           bandsolve_factor_t factor,
                                           float *rhs);
+
+/**
+ * Solve `count` periodic tridiagonal systems of n unknowns each.
+ *
+ * The arguments are those of `bandsolve_sgtsv_batch`. `sub` of the first row of each system multiplies the last unknown of this system, and
+ * `sup` of the last row multiplies the first unknown. If n is 1 or 2, entries of the same column are added.
+ */
+bandsolve_status_t bandsolve_scgtsv_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const float *sub,
+                                          const float *diag,
+                                          const float *sup,
+                                          float *rhs);
+
+/**
+ * Factor `count` periodic tridiagonal matrices of n rows each, for `bandsolve_sgttrs_batch`.
+ *
+ * The matrices are those of `bandsolve_scgtsv_batch`, and `factor` is that of `bandsolve_sgttrf_batch`.
+ */
+bandsolve_status_t bandsolve_scgttrf_batch(int64_t n,
+                                           int64_t count,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bool shared,
+                                           const float *sub,
+                                           const float *diag,
+                                           const float *sup,
+                                           bandsolve_factor_t factor);
 
 /**
  * Solve A X = RHS for a tridiagonal matrix.
@@ -2611,12 +2642,43 @@ bandsolve_status_t bandsolve_dgttrf_batch(int64_t n,
                                           bandsolve_factor_t factor);
 
 /**
- * Solve the systems of `bandsolve_dgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * Solve the systems of `bandsolve_dgttrf_batch` or `bandsolve_dcgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
  * `bandsolve_dgttrs`.
  */
 bandsolve_status_t bandsolve_dgttrs_batch(char trans,
                                           bandsolve_factor_t factor,
                                           double *rhs);
+
+/**
+ * Solve `count` periodic tridiagonal systems of n unknowns each.
+ *
+ * The arguments are those of `bandsolve_dgtsv_batch`. `sub` of the first row of each system multiplies the last unknown of this system, and
+ * `sup` of the last row multiplies the first unknown. If n is 1 or 2, entries of the same column are added.
+ */
+bandsolve_status_t bandsolve_dcgtsv_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const double *sub,
+                                          const double *diag,
+                                          const double *sup,
+                                          double *rhs);
+
+/**
+ * Factor `count` periodic tridiagonal matrices of n rows each, for `bandsolve_dgttrs_batch`.
+ *
+ * The matrices are those of `bandsolve_dcgtsv_batch`, and `factor` is that of `bandsolve_dgttrf_batch`.
+ */
+bandsolve_status_t bandsolve_dcgttrf_batch(int64_t n,
+                                           int64_t count,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bool shared,
+                                           const double *sub,
+                                           const double *diag,
+                                           const double *sup,
+                                           bandsolve_factor_t factor);
 
 /**
  * Solve A X = RHS for a tridiagonal matrix.
@@ -2981,12 +3043,43 @@ bandsolve_status_t bandsolve_cgttrf_batch(int64_t n,
                                           bandsolve_factor_t factor);
 
 /**
- * Solve the systems of `bandsolve_cgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * Solve the systems of `bandsolve_cgttrf_batch` or `bandsolve_ccgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
  * `bandsolve_cgttrs`.
  */
 bandsolve_status_t bandsolve_cgttrs_batch(char trans,
                                           bandsolve_factor_t factor,
                                           bandsolve_c32_t *rhs);
+
+/**
+ * Solve `count` periodic tridiagonal systems of n unknowns each.
+ *
+ * The arguments are those of `bandsolve_cgtsv_batch`. `sub` of the first row of each system multiplies the last unknown of this system, and
+ * `sup` of the last row multiplies the first unknown. If n is 1 or 2, entries of the same column are added.
+ */
+bandsolve_status_t bandsolve_ccgtsv_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const bandsolve_c32_t *sub,
+                                          const bandsolve_c32_t *diag,
+                                          const bandsolve_c32_t *sup,
+                                          bandsolve_c32_t *rhs);
+
+/**
+ * Factor `count` periodic tridiagonal matrices of n rows each, for `bandsolve_cgttrs_batch`.
+ *
+ * The matrices are those of `bandsolve_ccgtsv_batch`, and `factor` is that of `bandsolve_cgttrf_batch`.
+ */
+bandsolve_status_t bandsolve_ccgttrf_batch(int64_t n,
+                                           int64_t count,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bool shared,
+                                           const bandsolve_c32_t *sub,
+                                           const bandsolve_c32_t *diag,
+                                           const bandsolve_c32_t *sup,
+                                           bandsolve_factor_t factor);
 
 /**
  * Solve A X = RHS for a tridiagonal matrix.
@@ -3351,12 +3444,43 @@ bandsolve_status_t bandsolve_zgttrf_batch(int64_t n,
                                           bandsolve_factor_t factor);
 
 /**
- * Solve the systems of `bandsolve_zgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * Solve the systems of `bandsolve_zgttrf_batch` or `bandsolve_zcgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
  * `bandsolve_zgttrs`.
  */
 bandsolve_status_t bandsolve_zgttrs_batch(char trans,
                                           bandsolve_factor_t factor,
                                           bandsolve_c64_t *rhs);
+
+/**
+ * Solve `count` periodic tridiagonal systems of n unknowns each.
+ *
+ * The arguments are those of `bandsolve_zgtsv_batch`. `sub` of the first row of each system multiplies the last unknown of this system, and
+ * `sup` of the last row multiplies the first unknown. If n is 1 or 2, entries of the same column are added.
+ */
+bandsolve_status_t bandsolve_zcgtsv_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const bandsolve_c64_t *sub,
+                                          const bandsolve_c64_t *diag,
+                                          const bandsolve_c64_t *sup,
+                                          bandsolve_c64_t *rhs);
+
+/**
+ * Factor `count` periodic tridiagonal matrices of n rows each, for `bandsolve_zgttrs_batch`.
+ *
+ * The matrices are those of `bandsolve_zcgtsv_batch`, and `factor` is that of `bandsolve_zgttrf_batch`.
+ */
+bandsolve_status_t bandsolve_zcgttrf_batch(int64_t n,
+                                           int64_t count,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bool shared,
+                                           const bandsolve_c64_t *sub,
+                                           const bandsolve_c64_t *diag,
+                                           const bandsolve_c64_t *sup,
+                                           bandsolve_factor_t factor);
 
 /**
  * Compute all eigenvalues of a symmetric tridiagonal matrix, in ascending order.

@@ -40,11 +40,13 @@ trait Lapack: Scalar {
     const PB: (PbSv<Self>, PbTrf<Self>, Trs<Self>, Con<Self>);
     const BGT: (BgSv<Self>, BgTrf<Self>, Trs<Self>, Con<Self>);
     const DET: Det<Self>;
-    const BATCH: (BatchSv<Self>, BatchTrf<Self>, BatchTrs<Self>);
+    const BATCH: [(BatchSv<Self>, BatchTrf<Self>); 2];
+    const BATCH_TRS: BatchTrs<Self>;
 }
 
 macro_rules! lapack {
-    ($t:ty: $($gt:ident)*; $($cgt:ident)*; $($gb:ident)*; $($pt:ident)*; $($pb:ident)*; $($bgt:ident)*; $det:ident; $($batch:ident)*) => {
+    ($t:ty: $($gt:ident)*; $($cgt:ident)*; $($gb:ident)*; $($pt:ident)*; $($pb:ident)*; $($bgt:ident)*; $det:ident;
+        $batch_sv:ident $batch_trf:ident $batch_trs:ident $periodic_sv:ident $periodic_trf:ident) => {
         impl Lapack for $t {
             const GT: (Sv<$t>, Trf<$t>, Trs<$t>, Con<$t>) = ($($gt),*);
             const CGT: (Sv<$t>, Trf<$t>, Trs<$t>, Con<$t>) = ($($cgt),*);
@@ -53,7 +55,8 @@ macro_rules! lapack {
             const PB: (PbSv<$t>, PbTrf<$t>, Trs<$t>, Con<$t>) = ($($pb),*);
             const BGT: (BgSv<$t>, BgTrf<$t>, Trs<$t>, Con<$t>) = ($($bgt),*);
             const DET: Det<$t> = $det;
-            const BATCH: (BatchSv<$t>, BatchTrf<$t>, BatchTrs<$t>) = ($($batch),*);
+            const BATCH: [(BatchSv<$t>, BatchTrf<$t>); 2] = [($batch_sv, $batch_trf), ($periodic_sv, $periodic_trf)];
+            const BATCH_TRS: BatchTrs<$t> = $batch_trs;
         }
     };
 }
@@ -62,25 +65,29 @@ lapack!(f32: bandsolve_sgtsv bandsolve_sgttrf bandsolve_sgttrs bandsolve_sgtcon;
     bandsolve_sptsv bandsolve_spttrf bandsolve_spttrs bandsolve_sptcon;
     bandsolve_spbsv bandsolve_spbtrf bandsolve_spbtrs bandsolve_spbcon;
     bandsolve_sbgtsv bandsolve_sbgttrf bandsolve_sbgttrs bandsolve_sbgtcon; bandsolve_sfactor_det;
-    bandsolve_sgtsv_batch bandsolve_sgttrf_batch bandsolve_sgttrs_batch);
+    bandsolve_sgtsv_batch bandsolve_sgttrf_batch bandsolve_sgttrs_batch
+    bandsolve_scgtsv_batch bandsolve_scgttrf_batch);
 lapack!(f64: bandsolve_dgtsv bandsolve_dgttrf bandsolve_dgttrs bandsolve_dgtcon; bandsolve_dcgtsv bandsolve_dcgttrf bandsolve_dcgttrs bandsolve_dcgtcon;
     bandsolve_dgbsv bandsolve_dgbtrf bandsolve_dgbtrs bandsolve_dgbcon;
     bandsolve_dptsv bandsolve_dpttrf bandsolve_dpttrs bandsolve_dptcon;
     bandsolve_dpbsv bandsolve_dpbtrf bandsolve_dpbtrs bandsolve_dpbcon;
     bandsolve_dbgtsv bandsolve_dbgttrf bandsolve_dbgttrs bandsolve_dbgtcon; bandsolve_dfactor_det;
-    bandsolve_dgtsv_batch bandsolve_dgttrf_batch bandsolve_dgttrs_batch);
+    bandsolve_dgtsv_batch bandsolve_dgttrf_batch bandsolve_dgttrs_batch
+    bandsolve_dcgtsv_batch bandsolve_dcgttrf_batch);
 lapack!(bandsolve::Complex32: bandsolve_cgtsv bandsolve_cgttrf bandsolve_cgttrs bandsolve_cgtcon; bandsolve_ccgtsv bandsolve_ccgttrf bandsolve_ccgttrs bandsolve_ccgtcon;
     bandsolve_cgbsv bandsolve_cgbtrf bandsolve_cgbtrs bandsolve_cgbcon;
     bandsolve_cptsv bandsolve_cpttrf bandsolve_cpttrs bandsolve_cptcon;
     bandsolve_cpbsv bandsolve_cpbtrf bandsolve_cpbtrs bandsolve_cpbcon;
     bandsolve_cbgtsv bandsolve_cbgttrf bandsolve_cbgttrs bandsolve_cbgtcon; bandsolve_cfactor_det;
-    bandsolve_cgtsv_batch bandsolve_cgttrf_batch bandsolve_cgttrs_batch);
+    bandsolve_cgtsv_batch bandsolve_cgttrf_batch bandsolve_cgttrs_batch
+    bandsolve_ccgtsv_batch bandsolve_ccgttrf_batch);
 lapack!(bandsolve::Complex64: bandsolve_zgtsv bandsolve_zgttrf bandsolve_zgttrs bandsolve_zgtcon; bandsolve_zcgtsv bandsolve_zcgttrf bandsolve_zcgttrs bandsolve_zcgtcon;
     bandsolve_zgbsv bandsolve_zgbtrf bandsolve_zgbtrs bandsolve_zgbcon;
     bandsolve_zptsv bandsolve_zpttrf bandsolve_zpttrs bandsolve_zptcon;
     bandsolve_zpbsv bandsolve_zpbtrf bandsolve_zpbtrs bandsolve_zpbcon;
     bandsolve_zbgtsv bandsolve_zbgttrf bandsolve_zbgttrs bandsolve_zbgtcon; bandsolve_zfactor_det;
-    bandsolve_zgtsv_batch bandsolve_zgttrf_batch bandsolve_zgttrs_batch);
+    bandsolve_zgtsv_batch bandsolve_zgttrf_batch bandsolve_zgttrs_batch
+    bandsolve_zcgtsv_batch bandsolve_zcgttrf_batch);
 
 /// A dense matrix, from which the arrays of all routines are read.
 #[derive(Clone)]
@@ -326,11 +333,16 @@ fn blocks<T: Lapack>() {
     }
 }
 
-/// Systems of a batch in four orders, with their own matrices and with a shared one.
 fn batches<T: Lapack>() {
+    batches_of::<T>(false);
+    batches_of::<T>(true);
+}
+
+/// Systems of a batch in four orders, with their own matrices and with a shared one.
+fn batches_of<T: Lapack>(periodic: bool) {
     let (n, count) = (40, 21);
     let epsilon = T::Real::EPSILON.to_f64();
-    let systems: Vec<Dense<T>> = (0..count).map(|s| Dense::random(n, (1, 1), false, 100 + s as u64)).collect();
+    let systems: Vec<Dense<T>> = (0..count).map(|s| Dense::random(n, (1, 1), periodic, 100 + s as u64)).collect();
     for (row, system) in [(1, n), (1, n + 3), (count, 1), (2 * count + 1, 2)] {
         for shared in [false, true] {
             let len = (n - 1) * row + (count - 1) * system + 1;
@@ -339,14 +351,14 @@ fn batches<T: Lapack>() {
             for s in 0..if shared { 1 } else { count } {
                 for i in 0..n {
                     let at = if shared { i } else { at(s, i) };
-                    arrays[0][at] = if i > 0 { systems[s].at(i, i - 1) } else { arrays[0][at] };
+                    arrays[0][at] = if i > 0 || periodic { systems[s].at(i, (i + n - 1) % n) } else { arrays[0][at] };
                     arrays[1][at] = systems[s].at(i, i);
-                    arrays[2][at] = if i + 1 < n { systems[s].at(i, i + 1) } else { arrays[2][at] };
+                    arrays[2][at] = if i + 1 < n || periodic { systems[s].at(i, (i + 1) % n) } else { arrays[2][at] };
                 }
             }
             let rhs = random_vec::<T>(len, &mut Random::new(9));
             let [sub, diag, sup] = arrays.each_ref().map(|array| array.as_ptr());
-            let (sv, trf, trs) = T::BATCH;
+            let ((sv, trf), trs) = (T::BATCH[usize::from(periodic)], T::BATCH_TRS);
             let sizes = (n as i64, count as i64, row as i64, system as i64);
             let verify = |x: &[T], trans: u8| {
                 for s in 0..count {
@@ -402,7 +414,7 @@ fn handles_are_used_again<T: Lapack>() {
         let status = T::GB.2(b'N' as c_char, n_rhs, factor, x.as_mut_ptr(), ldb);
         let expected = "factor comes from gttrf, but this routine needs factors of gbtrf";
         assert_eq!((status, message().as_str()), (Status::BANDSOLVE_INVALID_BUFFER, expected));
-        assert_eq!(T::BATCH.2(b'N' as c_char, factor, x.as_mut_ptr()), Status::BANDSOLVE_INVALID_BUFFER);
+        assert_eq!(T::BATCH_TRS(b'N' as c_char, factor, x.as_mut_ptr()), Status::BANDSOLVE_INVALID_BUFFER);
         assert_eq!(T::GT.1(-1, null(), null(), null(), factor), INVALID);
         let status = T::GT.2(b'N' as c_char, n_rhs, factor, x.as_mut_ptr(), ldb);
         assert_eq!(status, Status::BANDSOLVE_INVALID_BUFFER, "{}", message());

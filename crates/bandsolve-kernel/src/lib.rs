@@ -14,6 +14,7 @@ pub mod arithmetic;
 pub mod band_copy;
 pub mod band_rectangle;
 pub mod blocks;
+mod border;
 mod by_type;
 pub mod columns;
 pub mod definite;

@@ -7,6 +7,7 @@ use super::tile_runs::Workspace;
 use super::tile_sweep::TileSweep;
 use crate::job::kernel;
 use crate::number::{Element, Lanes, MAX_LANES, Scalar, lanes_of};
+use crate::simd::Simd;
 use core::ops::Range;
 
 /// Systems of `n` rows in memory: `tiles` full tiles, from the first system of a tile on.
@@ -32,6 +33,13 @@ pub struct LockstepOptions<'a, T: Scalar> {
     pub errors: &'a mut [T::Real],
     /// One value per system: ‖x‖∞ if [`Check::size_if_large`] finds x large, otherwise 0. Valid only if an x is large.
     pub sizes: &'a mut [T::Real],
+    /// If the systems are periodic, with n ≥ 3, memory for one vector of scalars per row ([`spikes`]).
+    pub spikes: Option<&'a mut [T::Real]>,
+}
+
+/// Number of reals of memory for the coefficients of the last unknown of periodic systems with n rows.
+pub fn spikes<T: Scalar>(simd: Simd, n: usize) -> usize {
+    (n * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()).next_multiple_of(16)
 }
 
 /// An array that several threads write. No two threads write the same entry.
@@ -128,24 +136,28 @@ impl<T: Scalar> Workspace<'_, T> {
         out: *mut T,
     ) -> bool {
         let lanes = self.lanes;
-        let LockstepOptions { sweep, conj, verify, errors, sizes } = options;
+        let LockstepOptions { sweep, conj, verify, errors, sizes, spikes } = options;
         assert!(errors.len() == tiles * lanes && sizes.len() == tiles * lanes);
+        let room = |spikes: &[T::Real]| n >= 3 && spikes.len() >= self::spikes::<T>(self.simd, n);
+        assert!(spikes.as_deref().is_none_or(room));
         let mut plain = [core::ptr::null(); ARRAYS];
         plain[..4].copy_from_slice(&arrays);
         let step = lanes * strides.lane;
         let last = plain.map(|a| a.wrapping_add((tiles - 1) * step));
-        let plain = Source { arrays: plain, ahead: plain, strides, conj };
+        let plain = Source { arrays: plain, ahead: plain, strides, conj, periodic: spikes.is_some() };
         let run = TileRun { plain, first: plain.arrays, last, tiles, m: n, step };
         let (errors, sizes) = (errors.as_mut_ptr(), sizes.as_mut_ptr());
-        let (memory, group) = (self.tiles_and_pivot_rows(n), self.tiles);
+        let spikes = spikes.map_or(core::ptr::null_mut(), |spikes| spikes.as_mut_ptr());
+        let ([tiles, pivot_rows], group) = (self.tiles_and_pivot_rows(n), self.tiles);
+        let memory = [tiles, pivot_rows, spikes];
         Lockstep { run, memory, group, sweep, verify, out, errors, sizes }.run_on(self.simd)
     }
 }
 
 pub struct Lockstep<T: Scalar> {
     run: TileRun<T>,
-    /// The memory of the tiles and of the pivot rows.
-    memory: [*mut T::Real; 2],
+    /// The memory of the tiles, of the pivot rows, and of the spikes of periodic systems, which is null for open systems.
+    memory: [*mut T::Real; 3],
     /// The number of tiles that are staged as a group.
     group: usize,
     sweep: SweepOptions<T::Real>,
@@ -162,19 +174,20 @@ impl<T: Scalar> Job<T> for Lockstep<T> {
     type Output = bool;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> bool {
-        if const { V::PORTABLE } && self.sweep.pivots.noise > T::Real::ZERO {
-            return self.sweep::<V, true, { rule::NOISE }>();
-        }
-        match self.verify {
-            false if const { special::<T, V, 1>() } => self.sweep::<V, false, { rule::LARGER }>(),
-            _ => self.sweep::<V, true, { rule::LARGER }>(),
+        let noise = const { V::PORTABLE } && self.sweep.pivots.noise > T::Real::ZERO;
+        match (noise, self.memory[2].is_null()) {
+            (true, true) => self.sweep::<V, true, { rule::NOISE }, false>(),
+            (true, false) => self.sweep::<V, true, { rule::NOISE }, true>(),
+            (false, false) => self.sweep::<V, true, { rule::LARGER }, true>(),
+            _ if const { special::<T, V, 1>() } && !self.verify => self.sweep::<V, false, { rule::LARGER }, false>(),
+            _ => self.sweep::<V, true, { rule::LARGER }, false>(),
         }
     }
 }
 
 impl<T: Scalar> Lockstep<T> {
     #[inline(always)]
-    fn sweep<V: Lanes<Real = T::Real>, const VERIFY: bool, const RULE: usize>(&self) -> bool {
+    fn sweep<V: Lanes<Real = T::Real>, const VERIFY: bool, const RULE: usize, const PERIODIC: bool>(&self) -> bool {
         let mut large = false;
         for first in (0..self.run.tiles).step_by(self.group) {
             let tiles = first..self.run.tiles.min(first + self.group);
@@ -182,9 +195,9 @@ impl<T: Scalar> Lockstep<T> {
                 self.stage::<V, RULE>(tiles.clone());
             }
             for t in tiles.clone() {
-                let work = self.work::<V, RULE>(t);
+                let work = self.work::<V, RULE, PERIODIC>(t);
                 let scaling = (self.group == 1).then_some(self.sweep.scaling);
-                let size = self.solve::<V, VERIFY, RULE>(&work, t, scaling);
+                let size = self.solve::<V, VERIFY, RULE, PERIODIC>(&work, t, scaling);
                 if size.peak().first() > T::Real::ZERO {
                     self.keep_sizes(t, &lanes_of(size)[..V::W], large);
                     large = true;
@@ -213,10 +226,13 @@ impl<T: Scalar> Lockstep<T> {
 
     /// The sweep of tile `t` with its memory.
     #[inline(always)]
-    fn work<V: Lanes<Real = T::Real>, const RULE: usize>(&self, t: usize) -> TileSweep<V, 1, RULE, true> {
-        let (m, [tiles, pivot_rows]) = (self.run.m, self.memory);
+    fn work<V: Lanes<Real = T::Real>, const RULE: usize, const PERIODIC: bool>(
+        &self,
+        t: usize,
+    ) -> TileSweep<V, 1, RULE, true, PERIODIC> {
+        let (m, [tiles, pivot_rows, spikes]) = (self.run.m, self.memory);
         let tile = tiles.wrapping_add(t % self.group * m * 4 * T::Element::<V>::REALS * V::W);
-        TileSweep::new::<T::Element<V>>([tile, pivot_rows], m, LanePivots::new(&self.sweep.pivots))
+        TileSweep::new::<T::Element<V>>([tile, pivot_rows, spikes], m, LanePivots::new(&self.sweep.pivots))
     }
 
     /// Stage neighboring tiles row by row, so that adjacent memory is read consecutively.
@@ -231,12 +247,12 @@ impl<T: Scalar> Lockstep<T> {
                     for array in &mut source.arrays[..4] {
                         *array = array.wrapping_add(j * source.strides.row);
                     }
-                    let tile = self.work::<V, RULE>(t).tile.at::<V, T::Element<V>>(j);
+                    let tile = self.work::<V, RULE, false>(t).tile.at::<V, T::Element<V>>(j);
                     tile.stage::<T, V, true>(&source, (m, j, scaled));
                 }
             }
             for t in tiles {
-                let tile = self.work::<V, RULE>(t).tile;
+                let tile = self.work::<V, RULE, false>(t).tile;
                 tile.stage_rest::<T, V, true>(&self.run.source(t), m, scaled);
                 if !scaled {
                     tile.scale_alike::<V, T::Element<V>>(m);
@@ -253,20 +269,20 @@ impl<T: Scalar> Lockstep<T> {
         unsafe {
             for j in (0..self.run.m).step_by(STAGED_ROWS) {
                 for t in tiles.clone() {
-                    self.work::<V, RULE>(t).write(j, to(t));
+                    self.work::<V, RULE, false>(t).write(j, to(t));
                 }
             }
             for t in tiles {
-                self.work::<V, RULE>(t).write_rest(to(t));
+                self.work::<V, RULE, false>(t).write_rest(to(t));
             }
         }
     }
 
     /// Solve the systems of tile `t`. Returns the sizes of x that are large.
     #[inline(always)]
-    fn solve<V: Lanes<Real = T::Real>, const VERIFY: bool, const RULE: usize>(
+    fn solve<V: Lanes<Real = T::Real>, const VERIFY: bool, const RULE: usize, const PERIODIC: bool>(
         &self,
-        work: &TileSweep<V, 1, RULE, true>,
+        work: &TileSweep<V, 1, RULE, true, PERIODIC>,
         t: usize,
         scaling: Option<Scaling>,
     ) -> V {

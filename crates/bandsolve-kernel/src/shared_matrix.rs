@@ -9,6 +9,9 @@
 //! upwards:    xⱼ = yⱼ/pivot − (next/pivot) xⱼ₊₁ − (far/pivot) xⱼ₊₂
 //! ```
 //!
+//! A periodic matrix is an open one with a border (`border.rs`): the substitution downwards also sums up the last row, and
+//! the substitution upwards subtracts the last unknown with its coefficient in each row.
+//!
 //! Cost per row and right-hand side: 3 words read, 2 written, 17 flops with the verification. The factors are read once
 //! for four vectors.
 
@@ -40,35 +43,66 @@ pub struct SharedStep<T: Scalar> {
     upper: [T; 3],
 }
 
-/// Factor an open matrix, and add its steps to `steps`, which is empty. Returns whether all pivots are large enough.
-pub fn factor<T: Scalar>(rows: &Rows<'_, T>, steps: &mut Vec<SharedStep<T>>) -> bool {
+/// The factors of a matrix.
+#[derive(Debug)]
+pub struct SharedFactors<T: Scalar> {
+    pub steps: Vec<SharedStep<T>>,
+    /// Of a periodic matrix, for each row: the factor by which y is subtracted from the last row, and the quotient of the
+    /// coefficient of the last unknown by the pivot. Empty if the matrix is open.
+    pub border: Vec<[T; 2]>,
+}
+
+/// Factor a matrix of n rows. A periodic one has n ≥ 3. The lists of `factors` are empty, with room for n elements.
+///
+/// Returns whether all pivots are large enough.
+pub fn factor<T: Scalar>(rows: &Rows<'_, T>, factors: &mut SharedFactors<T>) -> bool {
     let n = rows.n();
+    debug_assert!(!rows.periodic || n >= 3);
+    let SharedFactors { steps, border } = factors;
     let large = |size: T::Real| size.to_f64() > T::Real::NO_PIVOT;
-    let (mut near, mut next, mut regular) = (T::ZERO, T::ZERO, true);
-    for j in 0..n {
+    let scaled_row = |j: usize| {
         let (sub, diag, sup) = rows.row(j);
-        let (scale, row) = scaled([sub, diag, sup]);
-        let [sub, diag, sup] = row;
+        scaled([sub, diag, sup])
+    };
+    let (mut near, mut next, mut spike, mut regular) = (T::ZERO, T::ZERO, T::ZERO, true);
+    // The last row: the coefficients of the unknown that is eliminated next, of the one after it, and of the last one.
+    let mut last_row = [if rows.periodic { scaled_row(n - 1).1[2] } else { T::ZERO }, T::ZERO, T::ZERO];
+    for j in 0..n {
+        let (scale, row) = scaled_row(j);
+        let [mut sub, mut diag, mut sup] = row;
         let step = SharedStep { scale, row, exchange: T::Real::ZERO, multiplier: T::ZERO, upper: [T::ZERO; 3] };
         steps.push(step);
         if j == 0 {
-            (near, next) = (diag, sup);
+            (near, next, spike) = (diag, sup, sub);
             continue;
+        }
+        if rows.periodic && j + 1 == n {
+            (sub, diag, sup) = (sub + last_row[0], diag + last_row[1] + last_row[2], T::ZERO);
+            (next, spike) = (next + spike, T::ZERO);
         }
         let take = Scalar::abs1(sub) > Scalar::abs1(near);
         let (pivot, other) = if take { (sub, near) } else { (near, sub) };
         regular &= large(Scalar::abs1(pivot)) && (large(Scalar::abs1(near)) || large(Scalar::abs1(next)));
         let recip = reciprocal(pivot);
         let l = other * recip;
-        let (u, v) = if take { ([diag, sup], [next, T::ZERO]) } else { ([next, T::ZERO], [diag, sup]) };
+        let (chain, row) = ([next, T::ZERO, spike], [diag, sup, T::ZERO]);
+        let (u, v) = if take { (row, chain) } else { (chain, row) };
         steps[j - 1].upper = [recip, u[0] * recip, u[1] * recip];
         steps[j].exchange = if take { T::Real::ONE } else { T::Real::ZERO };
         steps[j].multiplier = l;
-        (near, next) = (v[0] - l * u[0], v[1] - l * u[1]);
+        (near, next, spike) = (v[0] - l * u[0], v[1] - l * u[1], v[2] - l * u[2]);
+        if rows.periodic {
+            let of_last = last_row[0] * recip;
+            border.push([of_last, u[2] * recip]);
+            last_row = [last_row[1] - of_last * u[0], -(of_last * u[1]), last_row[2] - of_last * u[2]];
+        }
     }
     if let Some(last) = steps.last_mut() {
         last.upper[0] = reciprocal(near);
         regular &= large(Scalar::abs1(near));
+    }
+    if rows.periodic {
+        border.push([T::ZERO; 2]);
     }
     regular
 }
@@ -101,24 +135,27 @@ pub fn memory<T: Scalar>(simd: Simd, n: usize) -> usize {
 /// replaced by its conjugate.
 pub fn solve<T: Scalar>(
     simd: Simd,
-    (steps, conj): (&[SharedStep<T>], bool),
+    (factors, conj): (&SharedFactors<T>, bool),
     systems: SharedSystems<'_, T>,
     (out, first): (&Shared<'_, T>, usize),
     ([errors, sizes], memory): ([&mut [T::Real]; 2], &mut [T::Real]),
 ) -> bool {
     let SharedSystems { rhs, n, strides, count } = systems;
+    let SharedFactors { steps, border } = factors;
     assert!(n > 0 && steps.len() == n && count >= least_count::<T>(simd));
+    assert!(border.is_empty() || border.len() == n);
     assert!(strides.lane == 1 || strides.row == 1);
     let end = (count - 1) * strides.lane + (n - 1) * strides.row + 1;
     assert!(rhs.len() >= end && first + end <= out.len);
     assert!(errors.len() == count && sizes.len() == count);
     assert!(memory.is_empty() || memory.len() == self::memory::<T>(simd, n));
     let (rhs, out) = (rhs.as_ptr(), out.base.wrapping_add(first));
-    SharedSubstitution { steps, conj, rhs, out, strides, count, errors, sizes, memory }.run_on(simd)
+    SharedSubstitution { steps, border, conj, rhs, out, strides, count, errors, sizes, memory }.run_on(simd)
 }
 
 pub struct SharedSubstitution<'a, T: Scalar> {
     steps: &'a [SharedStep<T>],
+    border: &'a [[T; 2]],
     conj: bool,
     rhs: *const T,
     out: *mut T,
@@ -145,6 +182,7 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
             let first = first.min(self.count - together);
             let group = SharedGroup::<'_, T> {
                 steps: self.steps,
+                border: self.border,
                 conj: self.conj,
                 rhs: self.rhs.wrapping_add(first * self.strides.lane),
                 out: self.out.wrapping_add(first * self.strides.lane),
@@ -152,10 +190,11 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
             };
             // SAFETY: `solve` checked that the group lies inside both arrays.
             let checks = unsafe {
-                if self.memory.is_empty() {
-                    group.solve::<V, false>(core::ptr::null_mut())
-                } else {
-                    group.solve::<V, true>(self.memory.as_mut_ptr())
+                match (self.memory.is_empty(), self.border.is_empty()) {
+                    (true, true) => group.solve::<V, false, false>(core::ptr::null_mut()),
+                    (true, false) => group.solve::<V, false, true>(core::ptr::null_mut()),
+                    (false, true) => group.solve::<V, true, false>(self.memory.as_mut_ptr()),
+                    (false, false) => group.solve::<V, true, true>(self.memory.as_mut_ptr()),
                 }
             };
             let mut found = [[T::Real::ZERO; MAX_LANES * TOGETHER]; 2];
@@ -182,6 +221,7 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
 #[derive(Clone, Copy)]
 struct SharedGroup<'a, T: Scalar> {
     steps: &'a [SharedStep<T>],
+    border: &'a [[T; 2]],
     conj: bool,
     rhs: *const T,
     out: *mut T,
@@ -190,13 +230,13 @@ struct SharedGroup<'a, T: Scalar> {
 
 impl<T: Scalar> SharedGroup<'_, T> {
     /// Substitute downwards, which stores y in `out` or in `memory` (`BUFFERED`), and upwards, which computes x. Returns
-    /// the checks.
+    /// the checks. The matrix is periodic if `PERIODIC`.
     ///
     /// # Safety
     /// All rows of the group lie inside both arrays. If `BUFFERED`, `memory` has the size that [`memory`](fn@memory)
     /// returns.
     #[inline(always)]
-    unsafe fn solve<V: Lanes<Real = T::Real>, const BUFFERED: bool>(
+    unsafe fn solve<V: Lanes<Real = T::Real>, const BUFFERED: bool, const PERIODIC: bool>(
         &self,
         memory: *mut V::Real,
     ) -> [Check<V>; TOGETHER] {
@@ -204,7 +244,7 @@ impl<T: Scalar> SharedGroup<'_, T> {
         let none = [T::Element::<V>::splat(T::Real::ZERO); TOGETHER];
         // SAFETY: the caller's promise; every block lies inside the n rows.
         unsafe {
-            let mut run = none;
+            let (mut run, mut of_last) = (none, none);
             for j in (0..n).step_by(STAGED_ROWS) {
                 let rows = STAGED_ROWS.min(n - j);
                 let mut block = load::<T, V>(self.rhs, self.strides, (j, rows));
@@ -212,13 +252,21 @@ impl<T: Scalar> SharedGroup<'_, T> {
                     let step = &self.steps[j + i];
                     let (l, scale) = (self.splat::<V>(step.multiplier), V::splat(step.scale));
                     let take = V::splat(step.exchange).gt(V::splat(T::Real::ZERO));
+                    let border =
+                        if PERIODIC && j + i > 0 { self.splat::<V>(self.border[j + i - 1][0]) } else { none[0] };
                     for k in 0..TOGETHER {
-                        let d = block[i][k].scale(scale);
+                        let mut d = block[i][k].scale(scale);
                         if BUFFERED {
                             d.store(buffered::<V, T::Element<V>>(memory, j + i, k));
                         }
+                        if PERIODIC && j + i + 1 == n {
+                            d = d + of_last[k];
+                        }
                         let y = T::Element::<V>::select(take, d, run[k]);
                         run[k] = l.neg_mul_add(y, T::Element::<V>::select(take, run[k], d));
+                        if PERIODIC {
+                            of_last[k] = border.neg_mul_add(y, of_last[k]);
+                        }
                         // y of the row before.
                         if BUFFERED {
                             y.store(buffered::<V, T::Element<V>>(memory, j + i, TOGETHER + k));
@@ -233,6 +281,8 @@ impl<T: Scalar> SharedGroup<'_, T> {
             // Row j holds y_{j−1}; `run` is y_{n−1}.
             let mut checks = [Check::<V>::new(T::Real::ZERO); TOGETHER];
             let (mut mid, mut right, mut y, mut below) = (none, none, run, none);
+            // x of the last row, x above it, and its right-hand sides.
+            let (mut last, mut above_last, mut d_last) = (none, none, none);
             for first in (0..n.div_ceil(STAGED_ROWS)).rev() {
                 let j = first * STAGED_ROWS;
                 let rows = STAGED_ROWS.min(n - j);
@@ -254,12 +304,21 @@ impl<T: Scalar> SharedGroup<'_, T> {
                                 T::Element::<V>::load(buffered::<V, T::Element<V>>(memory, j + i, TOGETHER + k));
                         }
                     }
+                    let spike = if PERIODIC { self.splat::<V>(self.border[j + i][1]) } else { none[0] };
                     let mut left = none;
                     for k in 0..TOGETHER {
-                        left[k] = next.neg_mul_add(mid[k], far.neg_mul_add(right[k], y[k] * recip));
+                        let mut rest = y[k] * recip;
+                        if PERIODIC {
+                            rest = spike.neg_mul_add(last[k], rest);
+                        }
+                        left[k] = next.neg_mul_add(mid[k], far.neg_mul_add(right[k], rest));
                         checks[k].see_x(left[k].measure());
                     }
-                    if j + i + 1 < n {
+                    if PERIODIC && j + i + 1 == n {
+                        last = left;
+                    } else if PERIODIC && j + i + 2 == n {
+                        (above_last, d_last) = (left, below);
+                    } else if j + i + 1 < n {
                         self.check::<V>(j + i + 1, below, [left, mid, right], &mut checks);
                     }
                     for k in 0..TOGETHER {
@@ -273,7 +332,10 @@ impl<T: Scalar> SharedGroup<'_, T> {
                 }
                 store::<T, V>(&block, self.out, self.strides, (j, rows));
             }
-            self.check::<V>(0, below, [none, mid, right], &mut checks);
+            self.check::<V>(0, below, [last, mid, right], &mut checks);
+            if PERIODIC {
+                self.check::<V>(n - 1, d_last, [above_last, last, mid], &mut checks);
+            }
             checks
         }
     }

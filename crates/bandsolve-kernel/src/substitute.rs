@@ -67,8 +67,9 @@ impl<T: Scalar> Substitute<T> {
         &self,
         m: usize,
     ) -> [CheckResult; MAX_RHS] {
-        let memory = [self.tile, self.pivot_rows];
-        let work = TileSweep::<V, R, RULE, false>::new::<T::Element<V>>(memory, m, LanePivots::new(&self.how.pivots));
+        let memory = [self.tile, self.pivot_rows, core::ptr::null_mut()];
+        let work =
+            TileSweep::<V, R, RULE, false, false>::new::<T::Element<V>>(memory, m, LanePivots::new(&self.how.pivots));
         let (mut total, mut least) = ([Check::<V>::new(T::Real::ZERO); R], Least::new());
         // SAFETY: `Workspace::substitute` made room for a tile of m ≥ 2 rows and its pivot rows, and checked all
         // arrays.

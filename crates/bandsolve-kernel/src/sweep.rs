@@ -272,6 +272,18 @@ impl<E: Copy, const R: usize> Chain<E, R> {
             rhs: each!(r < R, guard, of_chain.neg_mul_add(self.rhs[r], of_row * row.rhs[r])),
         }
     }
+
+    /// [`eliminate`](Self::eliminate), if the spike belongs to an unknown that is not known and that the row lacks.
+    #[inline(always)]
+    pub fn eliminate_bordered<V: Lanes>(self, row: Row<E, R>, choice: &Choice<V::Mask, E>, recip: E) -> Self
+    where
+        E: Element<V>,
+    {
+        let chain = self.eliminate(row, choice, recip);
+        // As in `merge`, a decaying spike remains a normal number.
+        let faint = chain.near.scale(V::splat(V::Real::GUARD));
+        Self { spike: (choice.sub * recip).neg_mul_add(self.spike, faint), ..chain }
+    }
 }
 
 /// The smallest size that any step of the elimination left: of the pivot, or of the chain's larger coefficient.

@@ -56,6 +56,8 @@ pub struct Source<T> {
     pub strides: Strides,
     /// Conjugate every entry of the matrix.
     pub conj: bool,
+    /// Keep the first `sub` and the last `sup`, which are the corner entries of a periodic system.
+    pub periodic: bool,
 }
 
 impl<T> Source<T> {
@@ -210,8 +212,8 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
     /// Stage rows `j .. j + STAGED_ROWS` of `m` if all of them exist. They are the first rows of the tile and of the source.
     ///
     /// If `scaled`, each row is multiplied by the power of two that brings its largest entry near 1. With `OPEN`, every
-    /// partition is a system of its own, and its first `sub` and last `sup` are ignored. Otherwise partitions are
-    /// contiguous.
+    /// partition is a system of its own, and its first `sub` and last `sup` are ignored unless it is periodic. Otherwise
+    /// partitions are contiguous.
     ///
     /// # Safety
     /// The tile has `m` rows, and the source as many for every lane.
@@ -319,10 +321,10 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         (m, j, scaled): (usize, usize, bool),
         [mut sub, diag, mut sup]: [T::Element<V>; 3],
     ) -> V {
-        if OPEN && j + i == 0 {
+        if OPEN && !source.periodic && j + i == 0 {
             sub = T::Element::<V>::splat(X::ZERO);
         }
-        if OPEN && j + i + 1 == m {
+        if OPEN && !source.periodic && j + i + 1 == m {
             sup = T::Element::<V>::splat(X::ZERO);
         }
         let mut scale = V::splat(X::ONE);

@@ -174,7 +174,8 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         if span.tiles == 1 {
             first[2] = last[2];
         }
-        let source = Source { arrays: plain, ahead: plain, strides: Strides::contiguous(m), conj: rows.conj };
+        let source =
+            Source { arrays: plain, ahead: plain, strides: Strides::contiguous(m), conj: rows.conj, periodic: false };
         TileRun { plain: source, first, last, tiles: span.tiles, m, step }
     }
 

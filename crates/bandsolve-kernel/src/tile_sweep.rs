@@ -4,6 +4,7 @@
 //! block by block.
 
 use super::Machine;
+use super::border::Border;
 use super::sweep::{
     Chain, Check, Choice, LanePivots, Least, PartitionEnds, Rotation, Row, check_row, each, prefer_first_row, rule,
 };
@@ -77,12 +78,18 @@ impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
 
     /// x of the row if the next two unknowns are known: xⱼ = (rhs − next·xⱼ₊₁ − part·sup·xⱼ₊₂) / pivot.
     ///
-    /// `row` is the row after it, which contains `sup`.
+    /// `row` is the row after it, which contains `sup`. `last` is the coefficient and the value of the last unknown of a
+    /// periodic system, whose product is subtracted, too.
     ///
     /// # Safety
     /// [`put`](Self::put) stored the first of these pivot rows with the same `E`.
     #[inline(always)]
-    unsafe fn solve<E: Element<V>>(&self, row: &Row<E, R>, mid: &[E; R], right: &[E; R]) -> ([E; R], E) {
+    unsafe fn solve<E: Element<V>>(
+        &self,
+        row: &Row<E, R>,
+        [mid, right]: [&[E; R]; 2],
+        last: Option<(E, &[E; R])>,
+    ) -> ([E; R], E) {
         let step = E::REALS * V::W;
         // SAFETY: this reads the values that `put` wrote, at the same places and with the same types.
         unsafe {
@@ -90,7 +97,10 @@ impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
             let far = if RULE == rule::ROTATION { E::load(self.part) * row.sup } else { row.sup };
             let mut x = *mid;
             for r in 0..R {
-                let rhs = E::load(self.rows.add((2 + r) * step));
+                let mut rhs = E::load(self.rows.add((2 + r) * step));
+                if let Some((coefficient, last)) = last {
+                    rhs = coefficient.neg_mul_add(last[r], rhs);
+                }
                 let rest = match RULE {
                     rule::FIRST => rhs,
                     rule::ROTATION => far.neg_mul_add(right[r], rhs),
@@ -103,27 +113,42 @@ impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
     }
 }
 
-/// The sweeps of one tile. With `OPEN`, every partition is a system of its own, without neighbors.
+/// The sweeps of one tile. With `OPEN`, every partition is a system of its own, without neighbors, and `PERIODIC` systems
+/// are bordered open systems.
 #[derive(Clone, Copy)]
-pub(super) struct TileSweep<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> {
+pub(super) struct TileSweep<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool, const PERIODIC: bool> {
     pub(super) tile: TileRows<V::Real, R>,
     pivot_rows: PivotRows<V, R, RULE>,
+    /// The coefficients of the last unknown of a periodic system in the pivot rows.
+    spikes: *mut V::Real,
     m: usize,
     pivots: LanePivots<V, RULE>,
 }
 
-impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V, R, RULE, OPEN> {
+/// What the elimination carries from one row to the next.
+#[derive(Clone, Copy)]
+struct Carried<M, E, const R: usize> {
+    chain: Chain<E, R>,
+    /// Whether the row was the pivot row of the previous unknown.
+    was_pivot: M,
+    /// Of a periodic system.
+    border: Border<E, R>,
+}
+
+impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool, const PERIODIC: bool>
+    TileSweep<V, R, RULE, OPEN, PERIODIC>
+{
     /// The first unknown that the tile solves for.
     const FIRST_UNKNOWN: usize = if OPEN { 0 } else { 1 };
 
     #[inline(always)]
     pub(super) fn new<E: Element<V>>(
-        [tile, pivot_rows]: [*mut V::Real; 2],
+        [tile, pivot_rows, spikes]: [*mut V::Real; 3],
         m: usize,
         pivots: LanePivots<V, RULE>,
     ) -> Self {
         let pivot_rows = PivotRows::new(pivot_rows, m, E::REALS);
-        Self { tile: TileRows { base: tile }, pivot_rows, m, pivots }
+        Self { tile: TileRows { base: tile }, pivot_rows, spikes, m, pivots }
     }
 
     /// Stage tile `t` of a run, and eliminate downwards. Stores the pivot rows, and returns the equation of the last
@@ -133,7 +158,8 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
     /// staged. `least` receives all steps.
     ///
     /// # Safety
-    /// Tile and pivot rows have room for m ≥ 2 rows (`OPEN`: m ≥ 1). Tile `t` of the run is readable, or staged.
+    /// Tile and pivot rows have room for m ≥ 2 rows (`OPEN`: m ≥ 1, `PERIODIC`: m ≥ 3, with room for m spikes). Tile `t` of
+    /// the run is readable, or staged.
     #[inline(always)]
     pub(super) unsafe fn eliminate<T: Scalar<Real = V::Real>>(
         &self,
@@ -155,9 +181,9 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
                 None => {}
             }
             let end = if OPEN { self.m } else { self.m - 1 };
-            let mut chain = Chain { spike: first[0], near: first[0], next: first[0], rhs: *first };
+            let chain = Chain { spike: first[0], near: first[0], next: first[0], rhs: *first };
             let zero = V::splat(V::Real::ZERO);
-            let mut was_pivot = zero.gt(zero);
+            let mut carried = Carried { chain, was_pivot: zero.gt(zero), border: Border::new() };
             for block in 0..self.m.div_ceil(STAGED_ROWS) {
                 let j = block * STAGED_ROWS;
                 if scaling.is_some() {
@@ -168,22 +194,21 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
                 }
                 source.next_block::<R, OPEN>(V::W);
                 if block == 0 {
-                    chain = self.start(first);
+                    carried.chain = self.start(first);
                     if Self::FIRST_UNKNOWN + 1 < end {
-                        (chain, was_pivot) =
-                            self.step::<T::Element<V>>(chain, Self::FIRST_UNKNOWN + 1, was_pivot, least);
+                        carried = self.step::<T::Element<V>>(carried, Self::FIRST_UNKNOWN + 1, least);
                     }
                 } else {
                     // One test per block suffices: an equation that vanished remains zero for some steps.
-                    least.see_chain(chain.near, chain.next);
+                    least.see_chain(carried.chain.near, carried.chain.next);
                 }
                 for j in j.max(Self::FIRST_UNKNOWN + 2)..end.min(j + STAGED_ROWS) {
-                    (chain, was_pivot) = self.step::<T::Element<V>>(chain, j, was_pivot, least);
+                    carried = self.step::<T::Element<V>>(carried, j, least);
                 }
             }
-            self.see_last(&chain, least);
+            self.see_last(&carried.chain, least);
             least.include_reciprocals();
-            chain
+            carried.chain
         }
     }
 
@@ -204,21 +229,22 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
 
     /// Eliminate xⱼ₋₁ between the chain and row `j`, and store its pivot row.
     ///
-    /// `was_pivot` is true if the row was the pivot row of the previous unknown.
-    ///
     /// # Safety
     /// 1 ≤ j < m, and row `j` of the tile has been staged.
     #[inline(always)]
     unsafe fn step<E: Element<V>>(
         &self,
-        chain: Chain<E, R>,
+        carried: Carried<V::Mask, E, R>,
         j: usize,
-        was_pivot: V::Mask,
         least: &mut Least<V>,
-    ) -> (Chain<E, R>, V::Mask) {
+    ) -> Carried<V::Mask, E, R> {
+        let Carried { mut chain, was_pivot, mut border } = carried;
         // SAFETY: row j < m of the tile is staged, and j − 1 is one of the m pivot rows.
         unsafe {
-            let row = self.tile.at::<V, E>(j).row::<V, E>(0);
+            let mut row = self.tile.at::<V, E>(j).row::<V, E>(0);
+            if PERIODIC && j + 1 == self.m {
+                (chain, row) = border.join(chain, row);
+            }
             let choice = self.pivots.step(&chain, &row, was_pivot);
             if !OPEN && j == 2 {
                 self.see_first(self.pivot(&choice, &chain, row.sub), &chain, least);
@@ -249,8 +275,23 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
                 least.see_reciprocal(pivot_row.recip);
             }
             self.pivot_rows.at::<E>(j - 1).put::<E>(&pivot_row);
-            (chain.eliminate(row, &choice, rough), choice.take)
+            if PERIODIC {
+                let zero = E::splat(V::Real::ZERO);
+                let (far, spike) = (self.selected(&choice, row.sup, zero), self.selected(&choice, zero, chain.spike));
+                spike.store(self.spike::<E>(j - 1));
+                border = border.eliminate(([pivot_row.recip, pivot_row.next, far, spike], pivot_row.rhs));
+                chain = chain.eliminate_bordered(row, &choice, rough);
+            } else {
+                chain = chain.eliminate(row, &choice, rough);
+            }
+            Carried { chain, was_pivot: choice.take, border }
         }
+    }
+
+    /// The place of the coefficient of the last unknown in pivot row `j`.
+    #[inline(always)]
+    fn spike<E: Element<V>>(&self, j: usize) -> *mut V::Real {
+        self.spikes.wrapping_add(j * E::REALS * V::W)
     }
 
     /// The pivot of a step. For a rotation, this is the larger of the two rotated entries.
@@ -357,6 +398,8 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
                 see_x::<V, T::Element<V>, R>(checks, &mid);
                 see_x::<V, T::Element<V>, R>(checks, &right);
             }
+            // The last row of a periodic system contains x₀, so its residual is computed at the end.
+            let (last, last_row) = (mid, self.tile.at::<V, T::Element<V>>(m - 1).row::<V, T::Element<V>>(0));
             if !OPEN {
                 finish::<T, V, R, VERIFY>(
                     self.tile.at::<V, T::Element<V>>(m - 1),
@@ -368,7 +411,9 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
                 let tile = self.tile.at::<V, T::Element<V>>(j + 1);
                 let row: Row<T::Element<V>, R> = tile.row::<V, T::Element<V>>(0);
                 let pivot_row = self.pivot_rows.at::<T::Element<V>>(j);
-                let (mut left, recip) = pivot_row.solve::<T::Element<V>>(&row, &mid, &right);
+                let of_last =
+                    if PERIODIC { Some((T::Element::<V>::load(self.spike::<T::Element<V>>(j)), &last)) } else { None };
+                let (mut left, recip) = pivot_row.solve::<T::Element<V>>(&row, [&mid, &right], of_last);
                 if !OPEN && j == 1 {
                     let row = self.tile.row::<V, T::Element<V>>(0);
                     left = prefer_first_row(&row, around, left, recip, &self.pivots);
@@ -376,7 +421,11 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
                 if VERIFY {
                     see_x::<V, T::Element<V>, R>(checks, &left);
                 }
-                finish::<T, V, R, VERIFY>(tile, [&left, &mid, &right], checks);
+                if PERIODIC && j + 2 == m {
+                    tile.put_rhs::<V, T::Element<V>>(0, &mid);
+                } else {
+                    finish::<T, V, R, VERIFY>(tile, [&left, &mid, &right], checks);
+                }
                 if (j + 1).is_multiple_of(STAGED_ROWS) {
                     self.write(j + 1, to);
                 }
@@ -386,7 +435,12 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
                 finish::<T, V, R, VERIFY>(self.tile.at::<V, T::Element<V>>(1), [&around.first, &mid, &right], checks);
                 (right, mid) = (mid, around.first);
             }
-            finish::<T, V, R, VERIFY>(self.tile, [&around.before, &mid, &right], checks);
+            let before = if PERIODIC { &last } else { &around.before };
+            finish::<T, V, R, VERIFY>(self.tile, [before, &mid, &right], checks);
+            if PERIODIC && VERIFY {
+                let above: Row<T::Element<V>, R> = self.tile.at::<V, T::Element<V>>(m - 2).row::<V, T::Element<V>>(0);
+                check_row::<V, T::Element<V>, R>(checks, &last_row, &above.rhs, &last, &mid);
+            }
             self.write(0, to);
             self.write_rest(to);
         }

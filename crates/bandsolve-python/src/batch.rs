@@ -7,12 +7,11 @@ use crate::interrupt::detached;
 use crate::memory::room;
 use crate::options::{CallOptions, ThreadCount, op};
 use crate::solve::{CallerNumbers, answer, arguments, once, solve_by};
-use bandsolve::{Error, Factorize, Layout, Op, Plan, Report, Shape, Tridiagonal, TridiagonalBatch};
+use bandsolve::{Error, Factorize, Layout, Op, Plan, Report, Shape, TridiagonalBatch};
 use bandsolve_kernel::spread::{RowsOf, spread, tasks};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -57,16 +56,6 @@ impl Places {
         for (s, column) in columns.chunks_exact(self.n.max(1)).enumerate() {
             column.iter().enumerate().for_each(|(i, from)| array[self.place(s, i)] = *from);
         }
-    }
-
-    /// The entries of a system, copied if they are not contiguous.
-    fn system<T: Copy>(self, array: &[T], s: usize) -> bandsolve::Result<Cow<'_, [T]>> {
-        if self.after == 1 {
-            return Ok(Cow::Borrowed(&array[s * self.n..(s + 1) * self.n]));
-        }
-        let mut list = room(self.n)?;
-        list.extend((0..self.n).map(|i| array[self.place(s, i)]));
-        Ok(Cow::Owned(list))
     }
 
     /// The index of row i of system `s`.
@@ -121,11 +110,6 @@ const BYTES_TOGETHER: usize = 512;
 /// Number of systems with one matrix from which they are solved as a batch: enough for the kernel with any number type.
 const SYSTEMS_TOGETHER: usize = 64;
 
-/// Up to this number of systems with different matrices, each is solved alone. A batch takes as long as 8 or 16 systems, even if it has fewer.
-const FEW_SYSTEMS: usize = 4;
-/// Number of bytes of a diagonal from which a system is solved alone. The memory of a batch of such systems exceeds the cache.
-const LARGE_SYSTEM_BYTES: usize = 64 << 10;
-
 /// Solve systems along the middle axis of C-contiguous arrays of shape `shape`. sub, diag and sup may also be one matrix of n rows.
 ///
 /// `place` converts the position of a system or of a number in memory to the position in the arrays of the caller, for error messages.
@@ -172,8 +156,8 @@ pub fn solve_batch<'py>(
 
 /// Whether to solve `count` systems with the same matrix as right-hand sides of one system, not as a batch.
 #[pyfunction]
-pub fn solved_as_columns(count: usize, periodic: bool) -> bool {
-    periodic || count < SYSTEMS_TOGETHER
+pub fn solved_as_columns(count: usize) -> bool {
+    count < SYSTEMS_TOGETHER
 }
 
 /// Check the arguments `out` and `overwrite_rhs` for a batch in C order. Return the array to write to, or None.
@@ -203,7 +187,7 @@ pub struct BatchCall<'a> {
     pub device: Option<&'a Device>,
     /// Whether all systems have the same matrix.
     pub alone: bool,
-    /// Whether the systems are periodic. Those with the same matrix are solved elsewhere.
+    /// Whether the systems are periodic.
     pub periodic: bool,
     pub op: Op,
 }
@@ -234,12 +218,11 @@ where
     answer(x.into_any(), report?.map_err(|error| call.exception(py, error, place))?, full_output)
 }
 
-/// Plans for all systems, for a group of `width` systems, for the systems of a plane, and for one system.
+/// Plans for all systems, for a group of `width` systems, and for the systems of a plane.
 pub struct BatchPlans {
     all: Plan,
     together: Plan,
     plane: Plan,
-    system: Plan,
     /// Number of systems of a group, which are solved together.
     width: usize,
     layout: Layout,
@@ -256,19 +239,16 @@ impl BatchCall<'_> {
     ) -> bandsolve::Result<Report>
     where
         for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
-        for<'a> Tridiagonal<'a, T>: Factorize<Scalar = T>,
     {
         let Places { before, n, after } = self.places;
         match (self.alone, before == 1, after == 1) {
             _ if rhs.is_empty() => whole(([&[]; 3], plans.layout), (&plans.all, None), self.op, rhs, x),
-            (false, ..) if self.periodic => each_alone(matrix, (plans, self), rhs, x),
-            (false, _, true) if self.few_or_large::<T>() => each_alone(matrix, (plans, self), rhs, x),
             (false, _, true) => whole((matrix, Layout::Contiguous), (&plans.all, self.device), self.op, rhs, x),
             (false, true, _) => whole((matrix, Layout::Interleaved), (&plans.all, self.device), self.op, rhs, x),
             (true, _, true) => {
                 let [sub, diag, sup] = matrix;
                 let a = TridiagonalBatch::shared(before, n, Layout::Contiguous, sub, diag, sup)?;
-                once(&a, (&plans.all, None), self.op, rhs, x)
+                once(&in_kind(a, self.periodic), (&plans.all, None), self.op, rhs, x)
             }
             (true, ..) if after >= SYSTEMS_TOGETHER => by_planes(matrix, (plans, self), rhs, x),
             _ => gathered(matrix, (plans, self), rhs, x),
@@ -305,24 +285,10 @@ impl BatchCall<'_> {
             1 => (Layout::Contiguous, SYSTEMS_TOGETHER),
             _ => (Layout::Interleaved, BYTES_TOGETHER / size_of::<T>()),
         };
-        let plan = |count: usize| self.options.plan(Plan::once(Shape::Batch { count, n, layout }));
+        let periodic = self.periodic;
+        let plan = |count: usize| self.options.plan(Plan::once(Shape::Batch { count, n, layout, periodic }));
         let (together, plane) = (plan(width)?.threads(1), plan(after)?);
-        let system = self.options.plan(Plan::once(Shape::Tridiagonal { n, periodic: self.periodic }))?;
-        let system = if self.tasks_of_systems() == 1 { system } else { system.threads(1) };
-        Ok(BatchPlans { all: plan(count)?, together, plane, system, width, layout })
-    }
-
-    /// Whether contiguous systems with different matrices take less time alone than as a batch.
-    fn few_or_large<T>(&self) -> bool {
-        let Places { before, n, .. } = self.places;
-        let automatic = self.device.is_none() && self.options.method == "auto";
-        automatic && (before <= FEW_SYSTEMS || n * size_of::<T>() >= LARGE_SYSTEM_BYTES)
-    }
-
-    /// Number of threads that solve systems alone. With 1, all threads solve each system.
-    fn tasks_of_systems(&self) -> usize {
-        let tasks = self.tasks();
-        if self.places.count() < tasks { 1 } else { tasks }
+        Ok(BatchPlans { all: plan(count)?, together, plane, width, layout })
     }
 
     /// Number of threads that solve groups.
@@ -342,8 +308,13 @@ fn whole<T: Number>(
 where
     for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
 {
-    let Shape::Batch { count, n, .. } = on.0.shape() else { unreachable!("a plan for batches") };
-    once(&TridiagonalBatch::new(count, n, layout, sub, diag, sup)?, on, op, rhs, x)
+    let Shape::Batch { count, n, periodic, .. } = on.0.shape() else { unreachable!("a plan for batches") };
+    once(&in_kind(TridiagonalBatch::new(count, n, layout, sub, diag, sup)?, periodic), on, op, rhs, x)
+}
+
+/// The batch with open or periodic systems.
+fn in_kind<T: Number>(a: TridiagonalBatch<'_, T>, periodic: bool) -> TridiagonalBatch<'_, T> {
+    if periodic { a.periodic() } else { a }
 }
 
 /// A list of zeros.
@@ -372,46 +343,6 @@ fn joined(parts: Outcomes) -> bandsolve::Result<Report> {
     Ok(all)
 }
 
-/// Solve systems, each with a matrix of its own, one after the other on each thread. A thread copies systems that are not contiguous.
-fn each_alone<T: Number>(
-    matrix: [&[T]; 3],
-    (plans, call): (&BatchPlans, &BatchCall<'_>),
-    rhs: &[T],
-    x: &mut [T],
-) -> bandsolve::Result<Report>
-where
-    for<'a> Tridiagonal<'a, T>: Factorize<Scalar = T>,
-{
-    let (n, contiguous) = (call.places.n, call.places.after == 1);
-    let place = |s: usize, i: usize| call.places.place(s, i);
-    let mut results = outcomes(call.places.count())?;
-    let x = SharedOutput::new(x);
-    spread(call.tasks_of_systems(), 0..results.len(), &mut results[..], &|range, results| {
-        let mut own = zeros(n);
-        for (s, result) in range.zip(results) {
-            let mut solve = || {
-                let own = own.as_mut().map_err(|error| error.clone())?;
-                let [sub, diag, sup] = matrix.map(|array| call.places.system(array, s));
-                let (sub, diag, sup, rhs) = (sub?, diag?, sup?, call.places.system(rhs, s)?);
-                let make = if call.periodic { Tridiagonal::periodic } else { Tridiagonal::new };
-                let a = make(&sub, &diag, &sup)?;
-                let solved = solve_by(&plans.system.factor(&a)?, call.op, &rhs, own);
-                match contiguous {
-                    true => x.put(place(s, 0), own),
-                    false => own.iter().enumerate().for_each(|(i, value)| x.put(place(s, i), &[*value])),
-                }
-                solved.map_err(|error| match error {
-                    Error::NotFinite { array, index } => Error::NotFinite { array, index: place(s, index) },
-                    Error::Singular { row } => Error::Singular { row: s * n + row },
-                    other => other,
-                })
-            };
-            *result = Some(solve());
-        }
-    });
-    joined(results)
-}
-
 /// Solve systems with the same matrix along a middle axis, plane by plane. Each plane is an interleaved batch of its own.
 fn by_planes<T: Number>(
     [sub, diag, sup]: [&[T]; 3],
@@ -424,7 +355,7 @@ where
 {
     let Places { before, n, after } = call.places;
     let plane = n * after;
-    let a = TridiagonalBatch::shared(after, n, Layout::Interleaved, sub, diag, sup)?;
+    let a = in_kind(TridiagonalBatch::shared(after, n, Layout::Interleaved, sub, diag, sup)?, call.periodic);
     // Many planes are shared among the threads, and so are the systems of a few planes.
     let many = before >= 2 * call.tasks();
     let plan = if many { plans.plane.clone().threads(1) } else { plans.plane.clone() };
@@ -456,7 +387,7 @@ where
     let shared = match matrix {
         [sub, diag, sup] if call.alone => {
             let a = TridiagonalBatch::shared(width, call.places.n, Layout::Interleaved, sub, diag, sup)?;
-            Some(plans.together.factor_owned(a)?)
+            Some(plans.together.factor_owned(in_kind(a, call.periodic))?)
         }
         _ => None,
     };

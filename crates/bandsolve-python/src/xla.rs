@@ -57,7 +57,7 @@ where
     };
     let rhs = systems.all(&rhs, 1)?;
     // A batch with one matrix is solved in the order of the right-hand sides. Otherwise, the systems follow each other.
-    let batch = alone && !solved_as_columns(count, periodic);
+    let batch = alone && !solved_as_columns(count);
     let call = BatchCall {
         places: if batch { systems.places } else { Places { before: count, n, after: 1 } },
         options: CallOptions::DEFAULT,
@@ -141,7 +141,7 @@ impl<'a> XlaSystems<'a> {
     }
 
     fn solved_as_columns(&self, call: &BatchCall<'_>) -> bool {
-        call.alone && solved_as_columns(self.places.count(), call.periodic)
+        call.alone && solved_as_columns(self.places.count())
     }
 
     /// The exception for an error: that of the functions of the package with NumPy arrays.

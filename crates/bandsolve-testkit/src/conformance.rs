@@ -989,9 +989,18 @@ pub fn check_banded_errors<T: Scalar, S: Suite<T>>(configure: Configure) {
 
 /// Batches of every size, both layouts and all numbers of threads. Each system is checked separately.
 pub fn check_batch<T: Scalar, S: Suite<T>>(configure: Configure) {
+    check_batches::<T, S>(configure, false);
+}
+
+/// The same for batches of periodic systems.
+pub fn check_periodic_batch<T: Scalar, S: Suite<T>>(configure: Configure) {
+    check_batches::<T, S>(configure, true);
+}
+
+fn check_batches<T: Scalar, S: Suite<T>>(configure: Configure, periodic: bool) {
     for n in [0, 1, 2, 3, 8, 33, 100] {
         for count in [0, 1, 2, 3, 7, 8, 17, 65] {
-            let systems: Vec<_> = (0..count).map(|s| uniform_system::<T>(n, (s + 1) as u64)).collect();
+            let systems: Vec<_> = (0..count).map(|s| uniform_system::<T>(n, (s + 1) as u64, periodic)).collect();
             for layout in [Layout::Contiguous, Layout::Interleaved] {
                 for op in OPS {
                     check_batch_of::<T, S>(configure, &systems, n, layout, op);
@@ -1001,11 +1010,11 @@ pub fn check_batch<T: Scalar, S: Suite<T>>(configure: Configure) {
     }
 }
 
-fn uniform_system<T: Scalar>(n: usize, seed: u64) -> Tridiagonal<'static, T> {
+fn uniform_system<T: Scalar>(n: usize, seed: u64, periodic: bool) -> Tridiagonal<'static, T> {
     let mut random = Random::new(seed);
     let mut draw = || random_vec(n, &mut random);
     let (sub, diag, sup) = (draw(), draw(), draw());
-    tridiagonal(sub, diag, sup, false)
+    tridiagonal(sub, diag, sup, periodic)
 }
 
 fn check_batch_of<T: Scalar, S: Suite<T>>(
@@ -1017,6 +1026,7 @@ fn check_batch_of<T: Scalar, S: Suite<T>>(
 ) {
     let count = systems.len();
     let index = |s: usize, i: usize| if layout == Layout::Contiguous { s * n + i } else { i * count + s };
+    let periodic = systems.iter().any(Tridiagonal::is_periodic);
     // The ignored ends are NaN.
     let nan = T::from_real(T::Real::NAN);
     let mut bands = [vec![nan; n * count], vec![nan; n * count], vec![nan; n * count]];
@@ -1024,18 +1034,19 @@ fn check_batch_of<T: Scalar, S: Suite<T>>(
         for i in 0..n {
             let (l, d, u) = system.row(i);
             bands[1][index(s, i)] = d;
-            if i > 0 {
+            if i > 0 || periodic {
                 bands[0][index(s, i)] = l;
             }
-            if i + 1 < n {
+            if i + 1 < n || periodic {
                 bands[2][index(s, i)] = u;
             }
         }
     }
     let [sub, diag, sup] = &bands;
     let batch = TridiagonalBatch::new(count, n, layout, sub, diag, sup).unwrap();
+    let batch = if periodic { batch.periodic() } else { batch };
     let rhs = random_vec::<T>(n * count * 2, &mut Random::new(5));
-    let what = format!("{op:?}, {count} systems of {n}, {layout:?}");
+    let what = format!("{op:?}, {count} systems of {n}, {layout:?}, periodic: {periodic}");
     let plan = configure(Plan::new(batch.shape()));
     let (x, report) = solve::<T, S>(&plan, &batch, op, &rhs).unwrap_or_else(|e| panic!("{what}: {e}"));
     let limit = epsilon::<T>() * if report.fallback { TOLERABLE } else { GOOD };
@@ -1155,6 +1166,16 @@ macro_rules! conformance_batch {
     };
     ($name:ident, $scalar:ty, $suite:ty, $configure:expr $(,)?) => {
         $crate::conformance_tests! { $name, $scalar, $suite, $configure, batch = check_batch }
+    };
+}
+
+/// The same for batches of periodic tridiagonal systems.
+#[macro_export]
+macro_rules! conformance_periodic_batch {
+    ($name:ident, $scalar:ty, $configure:expr $(,)?) => {
+        $crate::conformance_tests! {
+            $name, $scalar, $crate::conformance::Library, $configure, batch = check_periodic_batch
+        }
     };
 }
 

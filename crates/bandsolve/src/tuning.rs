@@ -38,6 +38,14 @@ pub(crate) const SPIKE_PARTITION_ROWS: usize = 2048;
 /// Size of a system (4 arrays and x) in bytes from which stores of x bypass the caches.
 pub(crate) const STREAM_MIN_BYTES: usize = 48 << 20;
 
+/// Up to this number of contiguous systems with different matrices, each is solved alone. A batch takes as long as 8 or 16 systems, even if
+/// it has fewer.
+pub(crate) const FEW_SYSTEMS: usize = 4;
+
+/// Number of bytes of a diagonal from which a system of a contiguous batch is solved alone. The memory of a batch of such systems exceeds the
+/// cache.
+pub(crate) const LARGE_SYSTEM_BYTES: usize = 64 << 10;
+
 /// Number of tiles of an interleaved batch that are staged together, which is the number of adjacent cache lines per row.
 pub(crate) const TILES_TOGETHER: usize = 8;
 

@@ -35,7 +35,7 @@ fn blocks_and_batches_that_are_too_large() {
     // 2³³ · 2³¹ wraps around to 0.
     for (count, n) in [(1 << 33, 1 << 31), (HALF, 2), (usize::MAX, usize::MAX)] {
         assert!(TridiagonalBatch::<f64>::contiguous(count, n, &[], &[], &[]).is_err());
-        let shape = Shape::Batch { n, count, layout: Layout::Contiguous };
+        let shape = Shape::Batch { n, count, layout: Layout::Contiguous, periodic: false };
         assert_eq!(shape.rows(), usize::MAX);
         assert!(shape.n_rhs("rhs", 5).is_err());
     }

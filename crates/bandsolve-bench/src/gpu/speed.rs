@@ -146,7 +146,7 @@ fn cases(sizes: &[usize]) -> Vec<SpeedCase> {
     let tridiagonal = |n| SpeedCase { routines: ONE, ..case("tridiagonal", Shape::Tridiagonal { n, periodic: false }) };
     let n = sizes.iter().copied().filter(|n| *n <= OTHERS_AT_MOST).max().or(sizes.iter().copied().min());
     let n = n.unwrap_or(BATCH_N).next_multiple_of(BATCH_N);
-    let batch = |layout| Shape::Batch { count: 4 * n / BATCH_N, n: BATCH_N, layout };
+    let batch = |layout| Shape::Batch { count: 4 * n / BATCH_N, n: BATCH_N, layout, periodic: false };
     let others = [
         SpeedCase { name: "dominant", data: Data::Dominant, ..tridiagonal(n) },
         SpeedCase { name: "32 right-hand sides", n_rhs: MANY, ..tridiagonal(n) },

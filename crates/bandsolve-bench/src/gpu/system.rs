@@ -194,7 +194,7 @@ impl<T: PeerNumber> DeviceSystem<T> {
             Shape::Tridiagonal { periodic, .. } => {
                 Some(oracle::backward_error(&Tridiagonal::from_vecs(sub, diag, sup, periodic)?, &rhs, &x))
             }
-            Shape::Batch { n, count, layout } => {
+            Shape::Batch { n, count, layout, .. } => {
                 let a = TridiagonalBatch::new(count, n, layout, &sub, &diag, &sup)?;
                 Some(batch::backward_error(&a, &rhs, &x))
             }

@@ -199,9 +199,10 @@ pub(crate) struct BatchArguments {
     pub system_stride: i64,
     /// Whether all systems have the same matrix.
     pub shared: BoolArgument,
+    pub periodic: bool,
 }
 
-/// Factor a batch of tridiagonal matrices (`gttrf_batch`).
+/// Factor a batch of tridiagonal matrices (`gttrf_batch`, `cgttrf_batch`).
 ///
 /// # Safety
 /// As [`gt`].
@@ -219,16 +220,18 @@ pub(crate) unsafe fn batch<T: Scalar>(
         Layout::Interleaved => ColumnStrides { rows: count, columns: n, row: system, column: row },
     };
     let len = elements::<T>("rhs", &[strides.len()?])?;
-    let plan = plan(lifetime, Shape::Batch { n, count, layout }, None)?;
+    let plan = plan(lifetime, Shape::Batch { n, count, layout, periodic: sizes.periodic }, None)?;
     let routine = Batch { strides, shared };
     let arrays = arrays(matrix, if shared { (n, n) } else { (len, len) })?;
     // SAFETY: the caller's promise; only a call borrows them.
     let [sub, diag, sup]: [&'static [T]; 3] = unsafe { arrays.each_ref().map(|a| a.read()) };
     if !shared && !strides.is_contiguous() {
         let gathered = [strides.gather("sub", sub)?, strides.gather("diag", diag)?, strides.gather("sup", sup)?];
-        return factor(routine, plan, TridiagonalBatch::from_vecs(count, n, layout, gathered)?, &[]);
+        let a = TridiagonalBatch::from_vecs(count, n, layout, gathered)?;
+        return factor(routine, plan, if sizes.periodic { a.periodic() } else { a }, &[]);
     }
     let new = if shared { TridiagonalBatch::shared } else { TridiagonalBatch::new };
     let a = new(count, n, layout, sub, diag, sup)?;
+    let a = if sizes.periodic { a.periodic() } else { a };
     if lifetime == Call { factor(routine, plan, a, &arrays) } else { factor(routine, plan, a.try_into_owned()?, &[]) }
 }

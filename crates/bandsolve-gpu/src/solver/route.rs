@@ -56,7 +56,7 @@ impl DevicePlan {
                 let block = lower.max(upper).max(1);
                 (block, n.div_ceil(block), 1)
             }
-            Shape::Batch { n, count, .. } => (1, n, count),
+            Shape::Batch { n, count, periodic: false, .. } => (1, n, count),
             _ => return unsupported("systems of this kind on a GPU"),
         };
         if block > MOST_ROWS || block == 0 {
@@ -126,5 +126,20 @@ impl Device {
     /// solver.
     pub fn plan(&self, plan: &Plan) -> Result<Plan> {
         Ok(plan.clone().method(DevicePlan::of(plan)?.method))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_of_periodic_systems_are_for_the_cpu() {
+        for layout in [Layout::Contiguous, Layout::Interleaved] {
+            let plan = |periodic| Plan::new(Shape::Batch { n: 100, count: 70, layout, periodic });
+            assert!(DevicePlan::of(&plan(false)).is_ok());
+            let refused = DevicePlan::of(&plan(true)).unwrap_err();
+            assert_eq!(refused, Error::Unsupported { method: "auto", what: "systems of this kind on a GPU" });
+        }
     }
 }

@@ -373,7 +373,7 @@ fn check_batch<T: Number<Real: RealNumber>>(case: Case, systems: usize, layout: 
         x
     };
     let what = format!("batch of {systems}, {layout:?}");
-    compare(&what, Shape::Batch { n, count: systems, layout }, case, &all.rhs, solve_it, expected);
+    compare(&what, Shape::Batch { n, count: systems, layout, periodic: false }, case, &all.rhs, solve_it, expected);
 }
 
 macro_rules! bit_for_bit {
@@ -452,7 +452,7 @@ fn batches_of_any_size_have_factors() {
         let given = Random::<f64>::new(n * count, 1, 1, 4.0);
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
         let rhs = device.upload(&given.rhs).unwrap();
-        let plan = Plan::new(Shape::Batch { n, count, layout: Layout::Contiguous });
+        let plan = Plan::new(Shape::Batch { n, count, layout: Layout::Contiguous, periodic: false });
         let (a, solver) =
             (DeviceMatrix::tridiagonal(&sub, &diag, &sup), || DeviceSolver::new(&device, &plan, 1).unwrap());
         let [mut x, mut y] = [(); 2].map(|()| device.zeros(n * count).unwrap());

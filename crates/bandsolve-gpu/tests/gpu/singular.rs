@@ -132,7 +132,7 @@ impl<T: DeviceScalar> Batch<T> {
         let matrices: Vec<_> = systems.iter().map(|system| system.0.clone()).collect();
         let at = |e: usize| if interleaved { systems[e % count].1[e / count] } else { systems[e / n].1[e % n] };
         let layout = if interleaved { Layout::Interleaved } else { Layout::Contiguous };
-        let shape = Shape::Batch { n, count, layout };
+        let shape = Shape::Batch { n, count, layout, periodic: false };
         Self { shape, arrays: singular::batch(&matrices, interleaved), rhs: (0..n * count).map(at).collect() }
     }
 

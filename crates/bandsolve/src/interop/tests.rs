@@ -213,8 +213,11 @@ fn names_in_json_are_those_of_the_command_line() {
     Pivoting::ALL.iter().for_each(|pivoting| assert_eq!(json(pivoting), pivoting.name()));
     assert_eq!(json(Op::ConjTranspose), "conj-transpose");
     assert_eq!(json(Norm::Infinity), "infinity");
-    let shape = Shape::Batch { n: 3, count: 2, layout: Layout::Interleaved };
-    assert_eq!(json(shape), serde_json::json!({"batch": {"n": 3, "count": 2, "layout": "interleaved"}}));
+    let shape = Shape::Batch { n: 3, count: 2, layout: Layout::Interleaved, periodic: false };
+    assert_eq!(
+        json(shape),
+        serde_json::json!({"batch": {"n": 3, "count": 2, "layout": "interleaved", "periodic": false}})
+    );
     let options = json(Plan::new(shape).threads(2).options());
     assert_eq!((&options["threads"], &options["pivoting"]), (&json(2), &json("scaled-partial")));
     assert!(options["simd"].is_string());

@@ -49,6 +49,8 @@ pub enum Shape {
         count: usize,
         /// The order of the systems in memory.
         layout: Layout,
+        /// Whether the matrices have corner entries, which couple the first and the last unknown of a system.
+        periodic: bool,
     },
 }
 
@@ -103,7 +105,7 @@ impl Shape {
 /// # Examples
 /// ```
 /// use bandsolve::{Layout, Shape};
-/// let shape = Shape::Batch { n: 10, count: 3, layout: Layout::Interleaved };
+/// let shape = Shape::Batch { n: 10, count: 3, layout: Layout::Interleaved, periodic: false };
 /// assert_eq!((shape.n(), shape.rows()), (10, 30));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

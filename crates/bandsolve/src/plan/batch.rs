@@ -1,9 +1,11 @@
 //! Many small tridiagonal systems: one system per SIMD lane, and groups of systems on each thread.
 //!
-//! All lanes eliminate in lockstep, with scaled partial pivoting by selecting values instead of branching. The substitution also computes
-//! the residuals. A system whose backward error exceeds 8ε is solved again alone, by the sequential method.
+//! All lanes eliminate in lockstep, with scaled partial pivoting by selecting values instead of branching. Periodic systems carry the last
+//! unknown and the last row along. The substitution also computes the residuals. A system whose backward error exceeds 8ε is solved again alone, by the sequential method.
 //!
 //! Cost per row: 4 words read, 1 word written, 1 reciprocal.
+//!
+//! Few or large systems are solved one by one (`systems_alone.rs`).
 //!
 //! If all systems have the same matrix, it is factored once, and the lanes only substitute (`shared_matrix.rs` of the kernels).
 
@@ -15,18 +17,19 @@ use crate::contract::refine::good;
 use crate::contract::verify::{Lazy, Report, Solution, attention};
 use crate::contract::{Factor, Op, verify};
 use crate::decision::{Decision, Pivoting};
-use crate::error::{Error, Result, check_len};
+use crate::error::{Result, check_len};
 use crate::matrix::{Layout, Shape, TridiagonalBatch};
 use crate::memory::{collected, filled, places, push, reserved};
 use crate::method::Method;
 use crate::pivoted::tridiagonal;
 use crate::plan::any::AnyFactor;
+use crate::plan::systems_alone::{SystemsAlone, in_batch};
 use crate::plan::{Factorize, Plan};
 use crate::tuning;
 use bandsolve_kernel::arithmetic::Standard;
-use bandsolve_kernel::lockstep::{LockstepOptions, Shared, Systems};
+use bandsolve_kernel::lockstep::{self, LockstepOptions, Shared, Systems};
 use bandsolve_kernel::scalar::peak;
-use bandsolve_kernel::shared_matrix::{self, SharedStep, SharedSystems};
+use bandsolve_kernel::shared_matrix::{self, SharedFactors, SharedSystems};
 use bandsolve_kernel::spread::each_chunk;
 use bandsolve_kernel::spread::spread;
 use bandsolve_kernel::sweep::{self, COMPLEX_SLACK};
@@ -39,6 +42,9 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The factors of a batch. Those of a shared matrix are stored. Others are not: each solve recomputes them in cache.
+///
+/// Contiguous systems with matrices of their own are factored and solved one by one if there are at most 4, or if a diagonal takes 64 KiB.
+/// The report then names the method for one system.
 ///
 /// [`Factor`] has the solves, with their shapes, cost and errors.
 ///
@@ -60,7 +66,9 @@ pub struct BatchFactor<'m, T: Scalar> {
     a: Arc<TridiagonalBatch<'m, T>>,
     decision: Decision,
     /// The factors of a shared matrix and of its transpose, computed by the first solve. `None` if a pivot is too small.
-    shared: [Lazy<Option<Vec<SharedStep<T>>>>; 2],
+    shared: [Lazy<Option<SharedFactors<T>>>; 2],
+    /// The factors of each system, if systems are solved one by one.
+    alone: Option<SystemsAlone<'m, T>>,
 }
 
 /// A mutable slice of the real type of T.
@@ -85,9 +93,11 @@ impl<T: Scalar> BatchFactor<'_, T> {
         T::lanes(self.decision.options.sweep_simd())
     }
 
-    /// Real numbers of tile memory per thread.
-    fn memory(&self) -> usize {
-        tile_runs::memory::<T>(self.decision.options.sweep_simd(), self.a.n(), 1, self.tiles())
+    /// Real numbers of memory per thread: of tiles, and of the spikes of systems with corner entries.
+    fn memory(&self) -> [usize; 2] {
+        let (simd, n) = (self.decision.options.sweep_simd(), self.a.n());
+        let spikes = if self.a.has_corners() { lockstep::spikes::<T>(simd, n) } else { 0 };
+        [tile_runs::memory::<T>(simd, n, 1, self.tiles()), spikes]
     }
 
     /// Number of tiles that are staged together. In an interleaved batch, the rows of a tile are far apart, but those of neighbouring
@@ -97,19 +107,22 @@ impl<T: Scalar> BatchFactor<'_, T> {
     }
 
     /// The factors of a shared matrix. `None` if each system has its own, for options that need other pivots, and if a pivot is too small.
-    fn shared(&self, op: Op) -> Result<Option<&[SharedStep<T>]>> {
+    fn shared(&self, op: Op) -> Result<Option<&SharedFactors<T>>> {
         let options = &self.decision.options;
         let standard = options.pivoting == Pivoting::ScaledPartial && options.noise_threshold == 0.0;
-        if !self.a.is_shared() || !standard || self.a.count() < shared_matrix::least_count::<T>(options.sweep_simd()) {
+        let usual = standard && self.a.is_periodic() == self.a.has_corners();
+        if !self.a.is_shared() || !usual || self.a.count() < shared_matrix::least_count::<T>(options.sweep_simd()) {
             return Ok(None);
         }
         let transposed = op != Op::Plain;
         let factor = || {
-            let (system, mut steps) = (self.a.try_system(0)?, reserved(self.a.n())?);
+            let (system, n) = (self.a.try_system(0)?, self.a.n());
+            let border = reserved(if self.a.is_periodic() { n } else { 0 })?;
+            let mut factors = SharedFactors { steps: reserved(n)?, border };
             let op = if transposed { Op::Transpose } else { Op::Plain };
-            Ok(shared_matrix::factor(&op.rows(&system), &mut steps).then_some(steps))
+            Ok(shared_matrix::factor(&op.rows(&system), &mut factors).then_some(factors))
         };
-        Ok(self.shared[usize::from(transposed)].get(factor)?.as_deref())
+        Ok(self.shared[usize::from(transposed)].get(factor)?.as_ref())
     }
 
     /// The systems of each thread. All of them are enough for the factors of a shared matrix, if there are any.
@@ -135,17 +148,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
 
     /// The entry of array k (sub, diag, sup, rhs) in row i of system s of op(A). Ignored entries are zero.
     fn entry(&self, op: Op, rhs: &[T], k: usize, s: usize, i: usize) -> T {
-        let (a, n) = (&self.a, self.a.n());
-        let transposed = op != Op::Plain;
-        match (k, transposed) {
-            (0, false) if i > 0 => a.sub[a.matrix_index(s, i)],
-            (0, true) if i > 0 => a.sup[a.matrix_index(s, i - 1)],
-            (1, _) => a.diag[a.matrix_index(s, i)],
-            (2, false) if i + 1 < n => a.sup[a.matrix_index(s, i)],
-            (2, true) if i + 1 < n => a.sub[a.matrix_index(s, i + 1)],
-            (3, _) => rhs[a.index(s, i)],
-            _ => T::ZERO,
-        }
+        if k == 3 { rhs[self.a.index(s, i)] } else { self.a.entry(op != Op::Plain, k, s, i) }
     }
 
     /// Solve the systems of `span`. `etas` and `sizes` have one element per system.
@@ -164,9 +167,9 @@ impl<T: Scalar> BatchFactor<'_, T> {
             Layout::Contiguous => (span.start * n, Strides::contiguous(n)),
             Layout::Interleaved => (span.start, Strides { lane: 1, row: a.count() }),
         };
-        if let Some(steps) = self.shared(op)? {
+        if let Some(factors) = self.shared(op)? {
             let systems = SharedSystems { rhs: &rhs[first..], n, strides, count: span.len() };
-            let matrix = (steps, T::COMPLEX && conj);
+            let matrix = (factors, T::COMPLEX && conj);
             let buffer = shared_matrix::memory::<T>(options.sweep_simd(), n);
             let contiguous = a.layout() == Layout::Contiguous && n <= tuning::SHARED_BUFFER_MAX_N;
             let memory = if contiguous { &mut memory[..buffer] } else { &mut [] };
@@ -175,16 +178,20 @@ impl<T: Scalar> BatchFactor<'_, T> {
             let too_large = large.then(|| self.first_too_large(op, rhs, span.start, [&*etas, &*sizes], out)).flatten();
             return findings::<T>(span, etas, too_large);
         }
+        let (memory, spikes) = memory.split_at_mut(self.memory()[0]);
+        let mut spikes = a.has_corners().then_some(spikes);
         let mut work = Workspace::<T>::new(options.sweep_simd(), 1, self.tiles(), memory);
         // Systems that fill whole tiles are read in place. The others are copied.
-        let whole = if op == Op::Plain && !a.is_shared() { span.len() / lanes } else { 0 };
+        let in_place = op == Op::Plain && !a.is_shared() && a.is_periodic() == a.has_corners();
+        let whole = if in_place { span.len() / lanes } else { 0 };
         let (of_full_tiles, mut rest) = split([&mut *etas, &mut *sizes], whole * lanes);
         let mut too_large = None;
         if whole > 0 {
             let arrays = [&*a.sub, &*a.diag, &*a.sup, rhs].map(|all| &all[first..]);
             let systems = Systems { arrays, n, strides, tiles: whole };
             let [etas, sizes] = of_full_tiles;
-            let how = LockstepOptions { sweep, conj, verify, errors: &mut *etas, sizes: &mut *sizes };
+            let spikes = spikes.as_deref_mut();
+            let how = LockstepOptions { sweep, conj, verify, errors: &mut *etas, sizes: &mut *sizes, spikes };
             if work.solve_systems(&systems, how, (out.x, first)) {
                 too_large = self.first_too_large(op, rhs, span.start, [etas, sizes], out);
             }
@@ -194,7 +201,8 @@ impl<T: Scalar> BatchFactor<'_, T> {
             let ([etas, sizes], others) = split(rest, count);
             rest = others;
             let at = |k: usize, s: usize, i: usize| self.entry(op, rhs, k, first + s, i);
-            let how = LockstepOptions { sweep, conj, verify, errors: &mut *etas, sizes: &mut *sizes };
+            let spikes = spikes.as_deref_mut();
+            let how = LockstepOptions { sweep, conj, verify, errors: &mut *etas, sizes: &mut *sizes, spikes };
             let large = work.solve_few((n, count), at, how, |s, i, x| out.put(first + s, i, x));
             if large && too_large.is_none() {
                 too_large = self.first_too_large(op, rhs, first, [etas, sizes], out);
@@ -239,22 +247,33 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
         verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
-        let mut outcome =
-            Report::new(&self.decision).with_room(if self.decision.options.verify { n_rhs } else { 0 })?;
+        let decision = self.alone.as_ref().map_or(&self.decision, SystemsAlone::decision);
+        let mut outcome = Report::new(decision).with_room(if decision.options.verify { n_rhs } else { 0 })?;
         let (n, count, layout) = (self.a.n(), self.a.count(), self.a.layout());
         if rhs.is_empty() {
             return Ok(outcome);
         }
-        let (memory, stack) = stack.make_aligned_raw::<T::Real>(self.memory() * self.threads(), 64);
+        let mut failure = None;
+        let columns = rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count));
+        if let Some(alone) = &self.alone {
+            for column in columns {
+                match alone.solve(&self.a, op, column, stack) {
+                    Ok(report) => outcome.take(&report),
+                    Err(error) => failure = failure.or(Some(error)),
+                }
+            }
+            return failure.map_or(Ok(outcome), Err);
+        }
+        let of_thread = self.memory().iter().sum();
+        let (memory, stack) = stack.make_aligned_raw::<T::Real>(of_thread * self.threads(), 64);
         let (etas, stack) = stack.make_raw::<T::Real>(count);
         let (sizes, _) = stack.make_raw::<T::Real>(count);
         let one_matrix = self.shared(op)?.is_some();
-        let mut failure = None;
-        for (rhs, x) in rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count)) {
+        for (rhs, x) in columns {
             let shared = Shared::new(x);
             let out = &Out { x: &shared, n, count, layout };
             let (mut etas, mut sizes) = (&mut *etas, &mut *sizes);
-            let parts = memory.chunks_exact_mut(self.memory()).zip(self.spans(one_matrix)).map(|(memory, span)| {
+            let parts = memory.chunks_exact_mut(of_thread).zip(self.spans(one_matrix)).map(|(memory, span)| {
                 let (eta, size);
                 (eta, etas) = core::mem::take(&mut etas).split_at_mut(span.len());
                 (size, sizes) = core::mem::take(&mut sizes).split_at_mut(span.len());
@@ -326,15 +345,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let mut memory = verify::buffer(factor.solve_scratch(1))?;
         let report = factor.solve_into_with(op, &d, &mut x, PodStack::new(&mut memory));
         x.iter().enumerate().for_each(|(i, x)| out.put(s, i, *x));
-        match report {
-            Ok(report) => Ok(Report { fallback: true, ..report }),
-            Err(Error::NotFinite { array: array @ "rhs", index }) => {
-                Err(Error::NotFinite { array, index: a.index(s, index) })
-            }
-            Err(Error::NotFinite { array, index }) => Err(Error::NotFinite { array, index: a.matrix_index(s, index) }),
-            Err(Error::Singular { row }) => Err(Error::Singular { row: s * n + row }),
-            Err(other) => Err(other),
-        }
+        report.map(|report| Report { fallback: true, ..report }).map_err(|error| in_batch(error, a, s))
     }
 }
 
@@ -401,12 +412,12 @@ impl<T: Scalar> Probe<T> for BatchFactor<'_, T> {
             let v = self.entry(op, &[], k, s, i);
             if op == Op::ConjTranspose { Scalar::conj(v) } else { v }
         };
-        if i > 0 {
-            visit(a.index(s, i - 1), entry(0));
+        if i > 0 || a.has_corners() {
+            visit(a.index(s, if i == 0 { n - 1 } else { i - 1 }), entry(0));
         }
         visit(a.index(s, i), entry(1));
-        if i + 1 < n {
-            visit(a.index(s, i + 1), entry(2));
+        if i + 1 < n || a.has_corners() {
+            visit(a.index(s, if i + 1 == n { 0 } else { i + 1 }), entry(2));
         }
     }
 
@@ -489,8 +500,12 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
         if self.a.count() * self.a.n() == 0 {
             return StackReq::empty();
         }
+        if let Some(alone) = &self.alone {
+            return alone.scratch();
+        }
         let of_systems = StackReq::new::<T::Real>(self.a.count());
-        StackReq::new_aligned::<T::Real>(self.memory() * self.threads(), 64).and(of_systems).and(of_systems)
+        let of_thread: usize = self.memory().iter().sum();
+        StackReq::new_aligned::<T::Real>(of_thread * self.threads(), 64).and(of_systems).and(of_systems)
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
@@ -512,7 +527,8 @@ impl<'a, T: Scalar> Factorize for TridiagonalBatch<'a, T> {
 
     fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<BatchFactor<'a, T>> {
         plan.check_shape(a.shape())?;
-        Ok(BatchFactor { a, decision: plan.decision.clone(), shared: [Lazy::new(), Lazy::new()] })
+        let alone = SystemsAlone::new(&a, &plan.decision)?;
+        Ok(BatchFactor { a, decision: plan.decision.clone(), shared: [Lazy::new(), Lazy::new()], alone })
     }
 }
 
@@ -520,7 +536,7 @@ impl<T: Scalar> TridiagonalBatch<'_, T> {
     /// Solve all systems. The right-hand sides and x have the layout of the batch.
     ///
     /// # Errors
-    /// Those of [`Factor`]. In [`Error::Singular`], row i of system s is counted as s·n + i.
+    /// Those of [`Factor`]. In [`Error::Singular`](crate::Error::Singular), row i of system s is counted as s·n + i.
     pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
         Plan::new(self.shape()).factor(self)?.solve(rhs)
     }
@@ -529,6 +545,7 @@ impl<T: Scalar> TridiagonalBatch<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::pivoted::testing::{OPS, Rng, for_all_scalars};
 
     /// Solve with an operation in scratch of the requested size.

@@ -7,6 +7,7 @@ mod block_tridiagonal;
 mod factors;
 mod scratch;
 mod sparse_rhs;
+mod systems_alone;
 mod tridiagonal;
 
 use crate::contract::inspect::Inspect;
@@ -339,8 +340,9 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
             (Method::Rpts, format!("blocks of {block} rows: {lanes}, {threads}"))
         }
         // Without the number of systems: callers may solve a batch in parts.
-        (Shape::Batch { n, .. }, _) => {
-            (Method::Pivoted, format!("a batch of tridiagonal systems of {n} unknowns each: one system per SIMD lane"))
+        (Shape::Batch { n, periodic, .. }, _) => {
+            let kind = if periodic { "periodic tridiagonal" } else { "tridiagonal" };
+            (Method::Pivoted, format!("a batch of {kind} systems of {n} unknowns each: one system per SIMD lane"))
         }
         _ => (wish, "requested by name".into()),
     };

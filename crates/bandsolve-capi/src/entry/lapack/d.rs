@@ -463,7 +463,7 @@ pub unsafe extern "C" fn bandsolve_dgtsv_batch(
         lapack::solve_batch_once(
             lapack::batch(
                 Lifetime::Call,
-                BatchArguments { n, count, row_stride, system_stride, shared },
+                BatchArguments { n, count, row_stride, system_stride, shared, periodic: false },
                 [sub, diag, sup],
             ),
             rhs,
@@ -491,14 +491,14 @@ pub unsafe extern "C" fn bandsolve_dgttrf_batch(
         lapack::store(factor, || {
             lapack::batch(
                 Lifetime::Handle,
-                BatchArguments { n, count, row_stride, system_stride, shared },
+                BatchArguments { n, count, row_stride, system_stride, shared, periodic: false },
                 [sub, diag, sup],
             )
         })
     })
 }
 
-/// Solve the systems of `bandsolve_dgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+/// Solve the systems of `bandsolve_dgttrf_batch` or `bandsolve_dcgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
 /// `bandsolve_dgttrs`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dgttrs_batch(
@@ -507,4 +507,58 @@ pub unsafe extern "C" fn bandsolve_dgttrs_batch(
     rhs: *mut f64,
 ) -> bandsolve_status_t {
     guard(|| unsafe { lapack::solve_batch(lapack::op(trans)?, factor, rhs) })
+}
+
+/// Solve `count` periodic tridiagonal systems of n unknowns each.
+///
+/// The arguments are those of `bandsolve_dgtsv_batch`. `sub` of the first row of each system multiplies the last unknown of this system, and
+/// `sup` of the last row multiplies the first unknown. If n is 1 or 2, entries of the same column are added.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_dcgtsv_batch(
+    n: i64,
+    count: i64,
+    row_stride: i64,
+    system_stride: i64,
+    shared: BoolArgument,
+    sub: *const f64,
+    diag: *const f64,
+    sup: *const f64,
+    rhs: *mut f64,
+) -> bandsolve_status_t {
+    guard(|| unsafe {
+        lapack::solve_batch_once(
+            lapack::batch(
+                Lifetime::Call,
+                BatchArguments { n, count, row_stride, system_stride, shared, periodic: true },
+                [sub, diag, sup],
+            ),
+            rhs,
+        )
+    })
+}
+
+/// Factor `count` periodic tridiagonal matrices of n rows each, for `bandsolve_dgttrs_batch`.
+///
+/// The matrices are those of `bandsolve_dcgtsv_batch`, and `factor` is that of `bandsolve_dgttrf_batch`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_dcgttrf_batch(
+    n: i64,
+    count: i64,
+    row_stride: i64,
+    system_stride: i64,
+    shared: BoolArgument,
+    sub: *const f64,
+    diag: *const f64,
+    sup: *const f64,
+    factor: bandsolve_factor_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe {
+        lapack::store(factor, || {
+            lapack::batch(
+                Lifetime::Handle,
+                BatchArguments { n, count, row_stride, system_stride, shared, periodic: true },
+                [sub, diag, sup],
+            )
+        })
+    })
 }
