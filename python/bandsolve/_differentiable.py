@@ -110,10 +110,10 @@ class PoissonProblem:
         threads = bandsolve.get_num_threads() if threads is None else threads
         shift = poisson._finite("shift", shift)
         prepared = partial(_prepared, self.shape, key, shift, method, threads, np.dtype(dtype).char)
-        self.singular = shift == 0 and not any("dirichlet" in pair for pair in kinds)
         self._checked = prepared(removable)
         self._prepared_free = partial(prepared, np.inf)
         self.lines = [_Line(n, *axis) for n, axis in zip(self.shape, key)]
+        self.singular = shift == 0 and not any(line.gap.any() for line in self.lines)
         self.sides = [(axis, side, value) for axis, pair in enumerate(conditions) for side, (kind, value) in enumerate(pair)
                       if kind != "periodic" or _without_values(axis, value)]
 
@@ -175,7 +175,10 @@ def _prepared(shape, axes, shift, method, threads, dtype, removable):
 
 
 class _Line:
-    """The matrix of one axis: sub, diag and sup with n entries, those of a periodic matrix; volumes; factors of the values at both sides."""
+    """The matrix of one axis: sub, diag and sup with n entries, those of a periodic matrix; volumes; factors of the values at both sides.
+
+    `gap` are the sums of the rows. They are 0 if constants solve the problem with f = 0.
+    """
 
     def __init__(self, n, kinds, grid, spacing, coordinates):
         points = n + 1 if grid == "cell" or kinds[0] == "periodic" else n + kinds.count("dirichlet")
@@ -186,15 +189,21 @@ class _Line:
         # A single unknown that lies on both of its sides.
         self.volumes = np.where(self.volumes == 0, 1, self.volumes)
         lower, upper = 1 / distances[:-1] / self.volumes, 1 / distances[1:] / self.volumes
-        self.inflow = [_inflow(kind, coupling[end : end + 1 or None], self.volumes[end : end + 1 or None])
-                       for kind, coupling, end in zip(kinds, (lower, upper), (0, -1))]
-        self.sub, self.diag, self.sup = -lower, lower + upper, -upper
+        self.inflow, self.gap = [], np.zeros(n)
+        for kind, coupling, at in zip(kinds, (lower, upper), (slice(0, 1), slice(-1, None))):
+            gap, inflow = _side(kind, coupling[at], self.volumes[at], grid)
+            self.gap[at] += gap
+            self.inflow.append(inflow.sum())
+        within = [lower if kinds[0] == "periodic" else np.where(np.arange(n) > 0, lower, 0),
+                  upper if kinds[0] == "periodic" else np.where(np.arange(n) < n - 1, upper, 0)]
+        self.sub, self.diag, self.sup = -lower, within[0] + within[1] + self.gap, -upper
         if kinds[0] != "periodic":
             self.sub[:1] = self.sup[-1:] = 0
 
 
 def _distances(steps, kinds, grid):
-    """Distances from each unknown to the one below, and from the last one to what is above. Infinite at a Neumann side."""
+    """Distances from each unknown to the one below, and from the last one to what is above. Infinite at a Neumann or Robin side."""
+    kinds = ["neumann" if kind[0] == "robin" else kind for kind in kinds]
     if grid == "node" and kinds[0] == "periodic":
         return np.concatenate([steps[-1:], steps])
     if grid == "node":
@@ -204,5 +213,12 @@ def _distances(steps, kinds, grid):
     return np.concatenate([ends[kinds[0]](steps[:1]), (steps[1:] + steps[:-1]) / 2, ends[kinds[1]](steps[-1:])])
 
 
-def _inflow(kind, coupling, volume):
-    return {"dirichlet": coupling, "neumann": 1 / volume, "periodic": 0 * volume}[kind].sum()
+def _side(kind, coupling, volume, grid):
+    """What a side adds to the sum of the row next to it, and the factor of its value."""
+    if kind == "dirichlet":
+        return coupling, coupling
+    if kind[0] == "robin":
+        _, alpha, beta = kind
+        width = (1 + alpha / beta * (volume / 2 if grid == "cell" else 0)) * volume
+        return alpha / beta / width, 1 / (width * beta)
+    return 0 * volume, 1 / volume if kind == "neumann" else 0 * volume

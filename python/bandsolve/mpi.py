@@ -121,7 +121,8 @@ class _Eigen(ctypes.Structure):
 
 
 class _Axis(ctypes.Structure):
-    _fields_ = [("n", ctypes.c_size_t), ("grid", ctypes.c_int32), ("kinds", ctypes.c_int32 * 2), ("spacing", ctypes.c_double),
+    _fields_ = [("n", ctypes.c_size_t), ("grid", ctypes.c_int32), ("kinds", ctypes.c_int32 * 2),
+                ("coefficients", (ctypes.c_double * 2) * 2), ("spacing", ctypes.c_double),
                 ("coordinates", ctypes.c_void_p), ("n_coordinates", ctypes.c_size_t), ("values", ctypes.c_void_p * 2),
                 ("n_values", ctypes.c_size_t * 2)]
 
@@ -1126,7 +1127,8 @@ class PoissonSlabs:
             if any(kind == "periodic" and side.any() for kind, side in zip(axis["kinds"], values)):
                 raise ValueError(f"boundary of axis {k} has a value on a periodic side. Pass 'periodic' without a value.")
             points = axis["coordinates"] if axis["coordinates"] is None else _in_memory(axis["coordinates"], np.float64)
-            made = _Axis(n, _GRIDS.index(axis["grid"]), tuple(map(_BOUNDARIES.index, axis["kinds"])), axis["spacing"])
+            coefficients = tuple(map(tuple, axis["coefficients"]))
+            made = _Axis(n, _GRIDS.index(axis["grid"]), tuple(map(_BOUNDARIES.index, axis["kinds"])), coefficients, axis["spacing"])
             made.coordinates, made.n_coordinates = (None, 0) if points is None else (points.ctypes.data, len(points))
             made.values, made.n_values = tuple(side.ctypes.data for side in values), tuple(map(len, values))
             # Keep the arrays alive as long as the structure that points to them.
@@ -1134,7 +1136,7 @@ class PoissonSlabs:
             axes.append(made)
             given = [np.zeros(0) if points is None else points, *values]
             # Ranks with different boxes would compute a wrong result, or wait forever.
-            told[f"axis {k}"] = (axis["grid"], *axis["kinds"], axis["spacing"], *(_digest(array) for array in given))
+            told[f"axis {k}"] = (axis["grid"], *axis["kinds"], *coefficients, axis["spacing"], *(_digest(array) for array in given))
         return (axes, numbers), told
 
     def solve(self, f, *, full_output=False):
@@ -1188,7 +1190,7 @@ class PoissonSlabs:
         return f"PoissonSlabs(shape={self.shape}, whole={self.whole}, dtype={self.dtype})"
 
 
-_BOUNDARIES, _GRIDS = ("dirichlet", "neumann", "periodic"), ("node", "cell")
+_BOUNDARIES, _GRIDS = ("dirichlet", "neumann", "periodic", "robin"), ("node", "cell")
 
 
 def _digest(array):

@@ -15,6 +15,7 @@ side                  ``grid="node"``                                  ``grid="c
 ====================  ===============================================  ===========================================
 dirichlet, u = g      one spacing beyond the last unknown              half a spacing beyond the last unknown
 neumann, ∂u/∂n = q    at the last unknown, whose cell is half          half a spacing beyond the last unknown
+robin, αu + β∂u/∂n    as neumann; αu + β∂u/∂n = g with β other than 0  half a spacing beyond the last unknown
 periodic              u[n] = u[0]                                      u[n] = u[0]
 ====================  ===============================================  ===========================================
 
@@ -39,11 +40,11 @@ _PARAMETERS = """spacing : float, sequence of float or dict, default 1.0
         Distance between neighbouring unknowns: one number for all axes, or one for each axis. Or a dict, as for `boundary`.
     boundary : str, pair, sequence or dict, default "dirichlet"
         Boundary conditions. One entry for all sides: ``"dirichlet"`` (u is given), ``"neumann"`` (the derivative along the outward normal is
-        given) or ``"periodic"``. Or a sequence with one entry for each axis. The entry of an axis is one condition for both sides, or a
+        given), ``("robin", alpha, beta)`` (the sum of alpha times u and beta times this derivative is given; beta is not 0) or ``"periodic"``. Or a sequence with one entry for each axis. The entry of an axis is one condition for both sides, or a
         pair ``(lower, upper)``. Or a dict with entries for some axes: the keys are numbers of axes, or "x", "y", "z" for the axes 0, 1, 2
         (in `solve`, the names of its dimensions if `f` is a DataArray of xarray), and an entry may be a dict with "lower" and "upper". Sides without an entry are ``"dirichlet"``. Instead of a name, a side takes
-        ``(name, value)``: the value is a number, or an array that broadcasts to the points of the side. Default value: 0. See the notes of
-        `bandsolve.poisson.solve`.
+        ``(name, value)``, or ``("robin", alpha, beta, value)``: the value is a number, or an array that broadcasts to the points of the side.
+        Default value: 0. See the notes of `bandsolve.poisson.solve`.
     grid : str, sequence of str or dict, default "node"
         ``"node"`` or ``"cell"``: where the sides are relative to the unknowns. One for all axes, one for each axis, or a dict. See the notes
         of `bandsolve.poisson.solve`.
@@ -107,8 +108,8 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
     TypeError
         An array does not hold real numbers.
     numpy.linalg.LinAlgError
-        The problem is singular, and f does not balance the values at the sides. Or u would have no correct digit: the shift is an eigenvalue
-        of the matrix up to rounding, or the matrices of `pencils` are singular. Or u is not accurate enough.
+        The problem is singular, and f does not balance the values at the sides. Or u would have no correct digit: a negative shift, or a
+        negative alpha / beta at a Robin side, makes the matrix singular up to rounding, or the matrices of `pencils` are singular. Or u is not accurate enough.
     MemoryError
         The memory is not sufficient.
 
@@ -129,14 +130,20 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
     (("dirichlet", "neumann"), "periodic")        dirichlet      neumann        periodic       periodic
     ((("dirichlet", 1.0), "neumann"), "periodic") u = 1          neumann        periodic       periodic
     {0: {"upper": "neumann"}, 1: "periodic"}      dirichlet      neumann        periodic       periodic
+    ("robin", 2.0, 1.0, 5.0)                      2 u + ∂u/∂n = 5, at all four sides
+    ("neumann", (("robin", 2.0, 1.0), "neumann")) neumann        neumann        2 u + ∂u/∂n = 0  neumann
     ```
 
     If `f` has one dimension, ``("dirichlet", "neumann")`` means the lower and the upper side of its axis.
 
     **Grids.** On a Dirichlet side, the boundary is one spacing beyond the last unknown with ``grid="node"``, and half a spacing with
-    ``grid="cell"``. On a Neumann side, it is at the last unknown with ``grid="node"``, and half a spacing beyond with ``grid="cell"``.
+    ``grid="cell"``. On a Neumann or Robin side, it is at the last unknown with ``grid="node"``, and half a spacing beyond with ``grid="cell"``.
 
-    **Cost.** O(log n) operations for each unknown, except for "gemm", and for several axes with `coordinates` or `pencils`, which need O(n) along such an axis. Memory: at most twice that of u for 32768 unknowns or more, in addition to f
+    **Robin sides.** If alpha / beta is positive at one side, and not negative at any other side, −Δ is definite. With alpha = 0, the side is a
+    Neumann side. If alpha / beta is negative, −Δ can have negative eigenvalues, or be singular: check "attention" in the report. With
+    ``grid="cell"``, beta + alpha · h / 2 must have the sign of beta.
+
+    **Cost.** O(log n) operations for each unknown, except for "gemm", and for several axes with `coordinates`, Robin sides or `pencils`, which need O(n) along such an axis. Memory: at most twice that of u for 32768 unknowns or more, in addition to f
     and u, and n² numbers for each axis with products by eigenvectors.
 
     **Accuracy.** The discretization error is of the order h². The solver computes the backward error of u, and refines u if the error is too large.
@@ -176,6 +183,12 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
      [7.  7.  7. ]
      [8.5 8.5 8.5]
      [9.  9.  9. ]]
+
+    A plate of thickness 1 with a source of heat 1 in cells of width 1/4. Air of temperature 20 cools its upper side: 2 (u - 20) + ∂u/∂n = 0.
+
+    >>> u = poisson.solve(np.ones(4), 0.25, ("neumann", ("robin", 2.0, 1.0, 40.0)), "cell")
+    >>> print(np.round(u, 3))
+    [20.984 20.922 20.797 20.609]
     """
     names, f = dimensions(f), _real("f", f)
     spacing, boundary, grid, coordinates = (_numbered(given, names) for given in (spacing, boundary, grid, coordinates))
@@ -424,8 +437,11 @@ def _axes(shape, spacing, boundary, grid, coordinates):
         points = coordinates[axis] if coordinates[axis] is None else _real("coordinates", coordinates[axis])
         if points is not None and points.ndim != 1:
             raise ValueError(f"coordinates of axis {axis} have the shape {points.shape}, expected one dimension")
+        kinds = [kind for kind, _ in boundaries[axis]]
+        _check_cells(axis, kinds, shape[axis], grids[axis], spacings[axis] if points is None else np.diff(points))
         made.append({
-            "kinds": [kind for kind, _ in boundaries[axis]],
+            "kinds": [kind if isinstance(kind, str) else kind[0] for kind in kinds],
+            "coefficients": [(0.0, 1.0) if isinstance(kind, str) else kind[1:] for kind in kinds],
             "values": [_side_values(value, axis, shape) for _, value in boundaries[axis]],
             "grid": grids[axis],
             "spacing": _positive("spacing", spacings[axis]),
@@ -435,12 +451,46 @@ def _axes(shape, spacing, boundary, grid, coordinates):
 
 
 def _conditions(boundary, count):
-    """Return (kind, value) of the lower and of the upper side of each axis. The values are as the caller gave them."""
+    """Return (kind, value) of the lower and of the upper side of each axis. The values are as the caller gave them.
+
+    A kind is a name, or ("robin", alpha, beta). A kind is also a condition, with the value 0.
+    """
     if isinstance(boundary, dict):
         boundary = [_both_sides(given) for given in _by_axis("boundary", boundary, count, "dirichlet")]
     alone = _is_side(boundary) or count == 1 and len(boundary) == 2
     entries = _each("boundary", boundary, count, alone)
-    return [[(side, 0.0) if isinstance(side, str) else side for side in _sides(given, axis)] for axis, given in enumerate(entries)]
+    return [[_kind_and_value(side, f"the {end} side of axis {axis}") for side, end in zip(_sides(given, axis), ("lower", "upper"))]
+            for axis, given in enumerate(entries)]
+
+
+def _kind_and_value(side, where):
+    """Return the kind and the value of the condition of one side."""
+    name, *numbers = (side,) if isinstance(side, str) else side
+    if name != "robin":
+        return name, numbers[0] if numbers else 0.0
+    if len(numbers) < 2:
+        raise ValueError(f'{where} has the condition {side!r}, expected ("robin", alpha, beta), or ("robin", alpha, beta, value)')
+    alpha, beta = (_coefficient(f"{what} at {where}", number) for what, number in zip(("alpha", "beta"), numbers))
+    if beta == 0:
+        raise ValueError(f'beta at {where} is 0. Pass another number, or ("dirichlet", value) for u = value')
+    return (name, alpha, beta), numbers[2] if len(numbers) == 3 else 0.0
+
+
+def _coefficient(name, value):
+    """Return a coefficient of a Robin side as a finite number."""
+    if getattr(value, "requires_grad", False):
+        raise TypeError(f"{name} requires derivatives, but there are none with respect to alpha and beta. Pass the number without derivatives")
+    return _finite(name, value)
+
+
+def _check_cells(axis, kinds, n, grid, widths):
+    """Raise an error if a cell next to a Robin side is so wide that the condition does not give the derivative at the side."""
+    if grid != "cell" or n == 0 or np.size(widths) == 0:
+        return
+    for kind, end, width in zip(kinds, ("lower", "upper"), (np.ravel(widths)[0], np.ravel(widths)[-1])):
+        if not isinstance(kind, str) and not 1 + kind[1] / kind[2] * width / 2 > 0:
+            raise ValueError(f"the {end} side of axis {axis} has alpha / beta = {kind[1] / kind[2]:g}, next to a cell of width {width:g}, "
+                             f"expected cells narrower than {-2 * kind[2] / kind[1]:g} at this side")
 
 
 def _is_default(given, default):
@@ -493,9 +543,9 @@ def _is_named(given):
 
 
 def _is_side(given):
-    """Whether this is the condition of one side: a name, or a name and a value."""
-    if isinstance(given, (tuple, list)) and len(given) == 2:
-        return isinstance(given[0], str) and not _is_named(given[1])
+    """Whether this is the condition of one side: a name, or a name and a value, or "robin" and two or three numbers."""
+    if isinstance(given, (tuple, list)) and given and isinstance(given[0], str):
+        return len(given) in ((2, 3, 4) if given[0] == "robin" else (2,)) and not any(map(_is_named, given[1:]))
     return isinstance(given, str)
 
 
@@ -538,7 +588,8 @@ def _sides(given, axis):
     """Return the conditions of the two sides of an axis."""
     sides = (given, given) if _is_side(given) else given
     if not (isinstance(sides, (tuple, list)) and len(sides) == 2 and all(map(_is_side, sides))):
-        raise ValueError(f"the boundary of axis {axis} is {given!r}, expected a name, (name, value), or a pair (lower, upper) of these")
+        raise ValueError(f"the boundary of axis {axis} is {given!r}, expected a name, (name, value), (\"robin\", alpha, beta, value), "
+                         "or a pair (lower, upper) of these")
     return sides
 
 

@@ -31,6 +31,8 @@ pub enum bandsolve_boundary_t {
     BANDSOLVE_NEUMANN = 1,
     /// Periodic: u continues at the opposite side. Set both sides of an axis to periodic, or neither.
     BANDSOLVE_PERIODIC = 2,
+    /// Robin: the sum alpha u + beta du/dn is given, where du/dn is the derivative along the outward normal.
+    BANDSOLVE_ROBIN = 3,
 }
 
 /// A boundary condition from C. It may be any number, so it is not the Rust enum.
@@ -40,7 +42,7 @@ pub type BoundaryArgument = i32;
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum bandsolve_grid_t {
-    /// At nodes. A Dirichlet side is one spacing beyond the last unknown. A Neumann side is at the last unknown.
+    /// At nodes. A Dirichlet side is one spacing beyond the last unknown. A Neumann or Robin side is at the last unknown.
     BANDSOLVE_NODES = 0,
     /// At cell centers. Each side is half a spacing beyond the last unknown.
     BANDSOLVE_CELLS = 1,
@@ -60,6 +62,12 @@ pub struct bandsolve_poisson_side_t {
     /// One boundary value for each point of the side, instead of `value`. The last axis is contiguous. The values are copied.
     /// Default NULL.
     pub values: *const f64,
+    /// The factor of u, if the kind is `BANDSOLVE_ROBIN`. With 0, the side is a Neumann side. If alpha / beta is negative,
+    /// -Laplace can have negative eigenvalues, or be singular. Default 0.
+    pub alpha: f64,
+    /// The factor of the derivative of u along the outward normal, if the kind is `BANDSOLVE_ROBIN`. It must not be 0.
+    /// Default 1.
+    pub beta: f64,
 }
 
 /// One axis of a box: its unknowns and its two sides.
@@ -141,6 +149,8 @@ const NO_SIDE: bandsolve_poisson_side_t = bandsolve_poisson_side_t {
     kind: bandsolve_boundary_t::BANDSOLVE_DIRICHLET as BoundaryArgument,
     value: 0.0,
     values: core::ptr::null(),
+    alpha: 0.0,
+    beta: 1.0,
 };
 
 const NO_AXIS: bandsolve_poisson_axis_t = bandsolve_poisson_axis_t {
@@ -166,21 +176,25 @@ pub(crate) unsafe fn defaults(out: *mut bandsolve_poisson_problem_t) -> CallResu
     Ok(())
 }
 
-fn boundary_kind(kind: BoundaryArgument) -> CallResult<BoundaryKind> {
+fn boundary_kind(side: &bandsolve_poisson_side_t) -> CallResult<BoundaryKind> {
     const DIRICHLET: i32 = bandsolve_boundary_t::BANDSOLVE_DIRICHLET as i32;
     const NEUMANN: i32 = bandsolve_boundary_t::BANDSOLVE_NEUMANN as i32;
     const PERIODIC: i32 = bandsolve_boundary_t::BANDSOLVE_PERIODIC as i32;
-    match kind {
+    const ROBIN: i32 = bandsolve_boundary_t::BANDSOLVE_ROBIN as i32;
+    match side.kind {
         DIRICHLET => Ok(BoundaryKind::Dirichlet),
         NEUMANN => Ok(BoundaryKind::Neumann),
         PERIODIC => Ok(BoundaryKind::Periodic),
-        _ => Err(CallFailure::argument(format!("kind of a side is {kind}, expected a bandsolve_boundary_t, 0 to 2"))),
+        ROBIN => Ok(BoundaryKind::Robin { alpha: side.alpha, beta: side.beta }),
+        kind => {
+            Err(CallFailure::argument(format!("kind of a side is {kind}, expected a bandsolve_boundary_t, 0 to 3")))
+        }
     }
 }
 
 impl bandsolve_poisson_axis_t {
     fn kinds(&self) -> CallResult<[BoundaryKind; 2]> {
-        Ok([boundary_kind(self.sides[0].kind)?, boundary_kind(self.sides[1].kind)?])
+        Ok([boundary_kind(&self.sides[0])?, boundary_kind(&self.sides[1])?])
     }
 
     fn known_grid(&self) -> CallResult<Grid> {

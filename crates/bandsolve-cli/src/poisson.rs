@@ -5,7 +5,7 @@ mod picture;
 
 use crate::args::PoissonArgs;
 use bandsolve::RealScalar;
-use bandsolve_poisson::{Boundary, Poisson, PoissonPlan, PoissonReport, PoissonScalar, SeparablePencils};
+use bandsolve_poisson::{Boundary, BoundaryKind, Poisson, PoissonPlan, PoissonReport, PoissonScalar, SeparablePencils};
 use bandsolve_program::exit::Failure;
 use bandsolve_program::io::output;
 use bandsolve_program::memory::{affordable, filled};
@@ -264,6 +264,7 @@ impl PoissonOutcome<'_> {
             "n": n,
             "pencils": self.pencils(),
             "boundary": self.boundaries().iter().map(|sides| sides.map(|s| s.kind.name())).collect::<Vec<_>>(),
+            "boundary_coefficients": self.boundaries().iter().map(|sides| sides.map(|s| coefficients(s.kind))).collect::<Vec<_>>(),
             "boundary_values": self.boundaries().iter().map(|sides| sides.map(|s| s.value)).collect::<Vec<_>>(),
             "grid": grids.iter().map(|grid| bandsolve_poisson::Grid::from(*grid).name()).collect::<Vec<_>>(),
             "spacing": spread(self.args.spacing.spread(axes)),
@@ -295,10 +296,19 @@ fn of_axis(sides: [Boundary; 2]) -> String {
     if low == high { low } else { format!("{low}/{high}") }
 }
 
+/// α and β of a Robin side; `None` for other sides.
+fn coefficients(kind: BoundaryKind) -> Option<[f64; 2]> {
+    let BoundaryKind::Robin { alpha, beta } = kind else { return None };
+    Some([alpha, beta])
+}
+
 /// A boundary condition in the report.
 fn side(boundary: Boundary) -> String {
-    let name = boundary.kind.name();
-    if boundary.value == 0.0 { name.into() } else { format!("{name}={}", boundary.value) }
+    let name = match boundary.kind {
+        BoundaryKind::Robin { alpha, beta } => format!("robin:{alpha}:{beta}"),
+        kind => kind.name().to_owned(),
+    };
+    if boundary.value == 0.0 { name } else { format!("{name}={}", boundary.value) }
 }
 
 fn refined(steps: usize) -> String {

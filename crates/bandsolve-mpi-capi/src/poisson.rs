@@ -13,8 +13,10 @@ pub struct bandsolve_mpi_axis_t {
     pub n: usize,
     /// 0: unknowns at nodes, 1: unknowns at cell centers.
     pub grid: i32,
-    /// The boundary conditions of the two sides: 0 Dirichlet, 1 Neumann, 2 periodic.
+    /// The boundary conditions of the two sides: 0 Dirichlet, 1 Neumann, 2 periodic, 3 Robin.
     pub kinds: [i32; 2],
+    /// alpha and beta of each side, if it is a Robin side.
+    pub coefficients: [[f64; 2]; 2],
     /// Distance between neighbouring unknowns.
     pub spacing: f64,
     /// Coordinates instead of `spacing`, or null.
@@ -61,6 +63,14 @@ pub struct bandsolve_mpi_poisson_report_t {
     pub reason: [core::ffi::c_char; 160],
 }
 
+/// The kind of a side from its number. `alpha` and `beta` are the coefficients of a Robin side.
+fn boundary_kind(kind: i32, [alpha, beta]: [f64; 2]) -> Option<BoundaryKind> {
+    match kind {
+        3 => Some(BoundaryKind::Robin { alpha, beta }),
+        _ => usize::try_from(kind).ok().and_then(|kind| BoundaryKind::ALL.get(kind)).copied(),
+    }
+}
+
 impl bandsolve_mpi_axis_t {
     /// Add this axis to a problem.
     ///
@@ -70,18 +80,15 @@ impl bandsolve_mpi_axis_t {
         // SAFETY: the caller's promise.
         let values = [0, 1].map(|side| unsafe { numbers::<f64>(self.values[side].cast(), self.n_values[side]) });
         let mut sides = [Boundary::periodic(); 2];
-        for ((side, kind), values) in sides.iter_mut().zip(self.kinds).zip(values) {
-            let kind = usize::try_from(kind).ok().and_then(|kind| BoundaryKind::ALL.get(kind));
-            let kind = *kind.ok_or_else(|| {
+        for (k, side) in sides.iter_mut().enumerate() {
+            let kind = boundary_kind(self.kinds[k], self.coefficients[k]).ok_or_else(|| {
                 RankFailure::argument(format!(
-                    "axis {axis} has the boundary conditions {:?}, expected 0 (Dirichlet), 1 (Neumann) or 2 (periodic)",
+                    "axis {axis} has the boundary conditions {:?}, expected 0 (Dirichlet), 1 (Neumann), 2 (periodic) or 3 (Robin)",
                     self.kinds
                 ))
             })?;
-            *side = Boundary {
-                kind,
-                value: if kind == BoundaryKind::Periodic { 0.0 } else { values.first().copied().unwrap_or(0.0) },
-            };
+            let value = if kind == BoundaryKind::Periodic { 0.0 } else { values[k].first().copied().unwrap_or(0.0) };
+            *side = Boundary { kind, value };
         }
         let grid = if self.grid == 0 { Grid::Node } else { Grid::Cell };
         let mut problem =

@@ -34,7 +34,7 @@ pub struct AxisOperator {
     /// The length of the finite volume of each unknown.
     pub volume: Vec<f64>,
     pub periodic: bool,
-    /// 1/h² and the transform that diagonalizes the axis, if the spacing h is constant.
+    /// 1/h² and the transform that diagonalizes the axis, if the spacing h is constant and no side is a Robin side with α ≠ 0.
     pub uniform: Option<(f64, AxisSides)>,
     /// The factors of the boundary values in the right-hand side of the first and the last unknown.
     pub inflow: [f64; 2],
@@ -48,6 +48,17 @@ impl AxisOperator {
     /// Whether the operator maps constants to zero.
     pub fn keeps_constants(&self) -> bool {
         self.gap.iter().all(|gap| *gap == 0.0)
+    }
+
+    /// The smallest gap, or 0 if no gap is negative. No eigenvalue is smaller.
+    pub fn least_gap(&self) -> f64 {
+        self.gap.iter().fold(0.0, |least: f64, gap| least.min(*gap))
+    }
+
+    /// Whether all rows between the first and the last row have the same coefficients.
+    pub fn is_even(&self) -> bool {
+        let row = |k: usize| (self.lower[k], self.upper[k], self.gap[k]);
+        (2..self.len().saturating_sub(1)).all(|k| row(k) == row(1))
     }
 
     /// Whether the solver folds the axis, see module `folded`: periodic axes with constant spacing.
@@ -83,7 +94,9 @@ impl AxisOperator {
                 return Err(Error::NotFinite { array: "boundary", index });
             }
         }
+        check_robin(index, kinds)?;
         let steps = steps(index, n, spec)?;
+        check_cells((index, n), spec, &steps)?;
         let mut axis = match spec.grid {
             Grid::Node => of_nodes(n, kinds, &steps)?,
             Grid::Cell => of_cells(n, kinds, steps)?,
@@ -92,10 +105,66 @@ impl AxisOperator {
             // The only unknown is its own neighbor, so the differences are zero.
             (axis.lower[0], axis.upper[0]) = (0.0, 0.0);
         }
-        axis.uniform =
-            spec.coordinates.is_empty().then(|| (1.0 / (spec.spacing * spec.spacing), sides(spec.grid, kinds)));
+        let numbers = axis.gap.iter().chain(&axis.inflow);
+        if kinds.iter().any(|kind| exchange(*kind).is_some()) && !numbers.copied().all(f64::is_finite) {
+            let problem = "has coefficients alpha and beta with too large a ratio";
+            return Err(Error::invalid(format!("boundary[{index}]"), problem, "coefficients of similar size"));
+        }
+        let transformed =
+            spec.coordinates.is_empty() && kinds.iter().all(|kind| exchange(*kind).is_none_or(|k| k == 0.0));
+        axis.uniform = transformed.then(|| (1.0 / (spec.spacing * spec.spacing), sides(spec.grid, kinds)));
         Ok(axis)
     }
+}
+
+/// κ = α/β of a Robin side, whose condition is ∂u/∂n + κu = g/β.
+fn exchange(kind: BoundaryKind) -> Option<f64> {
+    let BoundaryKind::Robin { alpha, beta } = kind else { return None };
+    Some(alpha / beta)
+}
+
+/// The gap and the inflow of the last unknown next to a Neumann or Robin side, at the distance `beyond` from the side.
+///
+/// The derivative is (u₋ − u)/2δ, where u₋ is the ghost value at the distance δ = `beyond` behind the side. The value at the side is
+/// (u₋ + u)/2. Without u₋, the condition is ∂u/∂n = (g − αu)/(β + αδ).
+fn outflow(kind: BoundaryKind, beyond: f64, volume: f64) -> [f64; 2] {
+    let BoundaryKind::Robin { alpha, beta } = kind else { return [0.0, 1.0 / volume] };
+    let kappa = alpha / beta;
+    let width = (1.0 + kappa * beyond) * volume;
+    [kappa / width, 1.0 / (width * beta)]
+}
+
+/// `Err` if a Robin side of axis `index` has invalid coefficients.
+fn check_robin(index: usize, kinds: [BoundaryKind; 2]) -> Result<()> {
+    for (kind, side) in kinds.into_iter().zip(["low", "high"]) {
+        let BoundaryKind::Robin { alpha, beta } = kind else { continue };
+        let argument = format!("boundary[{index}]");
+        if !(alpha.is_finite() && beta.is_finite()) {
+            let problem = format!("has alpha = {alpha} and beta = {beta} at the {side} side");
+            return Err(Error::invalid(argument, problem, "finite coefficients"));
+        }
+        if beta == 0.0 {
+            let problem = format!("has beta = 0 at the {side} side");
+            return Err(Error::invalid(argument, problem, "beta other than 0. Use a Dirichlet side for u = g/alpha"));
+        }
+    }
+    Ok(())
+}
+
+/// `Err` if a cell next to a Robin side is so wide that its ghost value is not determined by the value of the cell, or changes its sign.
+fn check_cells((index, n): (usize, usize), spec: &AxisSpec, steps: &[f64]) -> Result<()> {
+    if spec.grid == Grid::Node || n == 0 {
+        return Ok(());
+    }
+    for (side, width, name) in [(0, steps[0], "low"), (1, steps[n - 1], "high")] {
+        let kappa = exchange(spec.sides[side].kind).unwrap_or(0.0);
+        if 1.0 + 0.5 * kappa * width <= 0.0 {
+            let problem = format!("has alpha/beta = {kappa} at the {name} side, next to a cell of width {width}");
+            let expected = format!("cells narrower than {} at this side", -2.0 / kappa);
+            return Err(Error::invalid(format!("boundary[{index}]"), problem, expected));
+        }
+    }
+    Ok(())
 }
 
 /// The transform of an axis with constant spacing.
@@ -160,7 +229,7 @@ fn of_nodes(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> Result<AxisOpe
     };
     let right = |i: usize| steps.get(i + skip).copied();
     let volume = |i: usize| match 0.5 * (left(i).unwrap_or(0.0) + right(i).unwrap_or(0.0)) {
-        // The only unknown lies on both Neumann sides, so no distance gives it a volume.
+        // The only unknown lies on both sides, so no distance gives it a volume.
         0.0 => 1.0,
         volume => volume,
     };
@@ -173,8 +242,14 @@ fn of_nodes(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> Result<AxisOpe
         axis.upper[i] = if inside[1] { above } else { 0.0 };
         axis.gap[i] = if inside[0] { 0.0 } else { below } + if inside[1] { 0.0 } else { above };
         for (side, coupling) in [below, above].into_iter().enumerate() {
-            if !inside[side] {
-                axis.inflow[side] = if dirichlet[side] { coupling } else { 1.0 / axis.volume[i] };
+            if inside[side] {
+                continue;
+            }
+            axis.inflow[side] = coupling;
+            if !dirichlet[side] {
+                let [gap, inflow] = outflow(kinds[side], 0.0, axis.volume[i]);
+                axis.gap[i] += gap;
+                axis.inflow[side] = inflow;
             }
         }
     }
@@ -199,7 +274,9 @@ fn of_cells(n: usize, kinds: [BoundaryKind; 2], steps: Vec<f64>) -> Result<AxisO
                 axis.gap[i] += coupling;
                 axis.inflow[side] = coupling;
             } else {
-                axis.inflow[side] = 1.0 / width;
+                let [gap, inflow] = outflow(kinds[side], 0.5 * width, width);
+                axis.gap[i] += gap;
+                axis.inflow[side] = inflow;
             }
         }
     }

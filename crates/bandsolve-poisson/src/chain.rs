@@ -77,9 +77,9 @@ fn lengths(n: usize, folded: bool) -> [usize; 2] {
 }
 
 impl<T: PoissonScalar> TridiagonalChain<T> {
-    /// Factors of the systems with eigenvalues `lambda`, which include the shift and are not negative. Stores factors of at most `most` bytes.
+    /// Factors of the systems with eigenvalues `lambda`, which include the shift. No row sum gapᵢ + λ is negative. Stores factors of at most `most` bytes.
     pub fn new(axis: &AxisOperator, lambda: &[f64], most: usize) -> Result<Self> {
-        if axis.uniform.is_some() {
+        if axis.uniform.is_some() || !axis.periodic && axis.is_even() {
             let chain = Self::stored(axis, lambda)?;
             if chain.bytes() <= most || axis.len() * lambda.len() <= SMALL || axis.len() == 1 {
                 return Ok(chain);

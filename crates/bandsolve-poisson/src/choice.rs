@@ -28,8 +28,10 @@ pub(crate) fn choose(axes: &[AxisOperator], shift: f64, requested: PoissonMethod
     let first = first_axis(axes).is_some_and(|axis| axes[axis].uniform.is_none());
     let reason = match varying {
         0 => "transforms are fastest for constant spacing and lengths with small prime factors",
-        1 if first => "tridiagonal systems along the axis with variable spacing, transforms along the other axes",
-        _ => "products with matrices of eigenvectors along axes with variable spacing",
+        1 if first => {
+            "tridiagonal systems along the axis with variable spacing or Robin sides, transforms along the other axes"
+        }
+        _ => "products with matrices of eigenvectors along axes with variable spacing or Robin sides",
     };
     (PoissonMethod::Fft, reason.to_owned())
 }
@@ -38,7 +40,7 @@ pub(crate) fn choose(axes: &[AxisOperator], shift: f64, requested: PoissonMethod
 fn by_fractions(axes: &[AxisOperator], shift: f64) -> Option<(PoissonMethod, String)> {
     let coupled: Vec<&AxisOperator> = axes.iter().filter(|axis| axis.len() > 1).collect();
     let [first, last] = coupled[..] else { return None };
-    if first.len().min(last.len()) < LONG || shift < 0.0 {
+    if first.len().min(last.len()) < LONG || shift < 0.0 || axes.iter().any(|axis| axis.least_gap() < 0.0) {
         return None;
     }
     let varying = axes.iter().filter(|axis| axis.len() > 1 && axis.uniform.is_none());
@@ -83,9 +85,9 @@ fn largest_prime_factor(mut n: usize) -> usize {
 
 /// The axis along which `fft` and `gemm` solve tridiagonal systems.
 ///
-/// The order of preference is: variable spacing and not periodic, constant spacing with several unknowns, constant spacing, any axis. Among axes with
-/// variable spacing, the function returns the first axis with at least half of the largest length. All other axes with variable spacing need matrices
-/// of eigenvectors.
+/// The order of preference is: no fast transform and not periodic, a fast transform with several unknowns, a fast transform, any axis. Axes with
+/// variable spacing or Robin sides have no fast transform. Among them, the function returns the first axis with at least half of the largest length.
+/// All others need matrices of eigenvectors.
 fn first_axis(axes: &[AxisOperator]) -> Option<usize> {
     let long = |suits: &dyn Fn(&AxisOperator) -> bool| {
         let longest = axes.iter().filter(|axis| suits(axis)).map(AxisOperator::len).max()?;

@@ -1,4 +1,4 @@
-//! Tridiagonal systems with a negative eigenvalue λ + c.
+//! Tridiagonal systems with a negative row sum: a negative eigenvalue λ + c, or a negative gap at a Robin side.
 //!
 //! Elimination of these systems needs pivoting, so they are solved one after the other.
 
@@ -25,15 +25,15 @@ fn pivoted<T: PoissonScalar>([sub, diag, sup]: [Vec<T>; 3], periodic: bool) -> R
 }
 
 impl<T: PoissonScalar> IndefiniteModes<T> {
-    /// Factors for all negative eigenvalues. Replaces these eigenvalues by 1, because [`put`](Self::put) overwrites the results of elimination in lockstep.
+    /// Factors for all eigenvalues λ with a negative row sum gapᵢ + λ. Replaces these eigenvalues by large ones, because [`put`](Self::put) overwrites the results of elimination in lockstep.
     pub fn new(axis: &AxisOperator, lambda: &mut [f64]) -> Result<Self> {
         let entries = |of: &dyn Fn(usize) -> f64| collected((0..axis.len()).map(|i| real::<T>(of(i))));
-        let mut systems = Vec::new();
-        for (mode, value) in lambda.iter_mut().enumerate().filter(|(_, value)| **value < 0.0) {
+        let (mut systems, least) = (Vec::new(), axis.least_gap());
+        for (mode, value) in lambda.iter_mut().enumerate().filter(|(_, value)| **value + least < 0.0) {
             let diag = entries(&|i| axis.lower[i] + axis.upper[i] + axis.gap[i] + *value)?;
             let system = [entries(&|i| -axis.lower[i])?, diag, entries(&|i| -axis.upper[i])?];
             push(&mut systems, (mode, pivoted(system, axis.periodic)?))?;
-            *value = 1.0;
+            *value = 1.0 - least;
         }
         Ok(Self { n: axis.len(), modes: lambda.len(), folded: axis.is_folded(), systems })
     }

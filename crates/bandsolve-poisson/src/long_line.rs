@@ -79,8 +79,8 @@ impl<T: PoissonScalar> LongLine<T> {
     /// With variable spacing, partitions could not share their factors.
     pub fn takes(problem: &SeparableProblem) -> bool {
         let [first, middle, last] = &problem.axes;
-        let line = first.len() >= LEAST && middle.len() * last.len() == 1 && !first.periodic && first.uniform.is_some();
-        line && problem.shift >= 0.0 && !problem.is_singular()
+        let line = first.len() >= LEAST && middle.len() * last.len() == 1 && !first.periodic && first.is_even();
+        line && !problem.is_cancelling() && !problem.is_singular()
     }
 
     pub fn new(problem: &SeparableProblem, threads: usize) -> Result<Self> {

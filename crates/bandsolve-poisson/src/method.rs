@@ -49,7 +49,7 @@ macro_rules! poisson_methods {
 poisson_methods! {
     /// Sine, cosine or Fourier transforms along all axes except one, and tridiagonal systems along the remaining axis.
     ///
-    /// Axes with variable spacing have no fast transform. If there are several, the method uses products with matrices of eigenvectors along all
+    /// Axes with variable spacing or Robin sides have no fast transform. If there are several, the method uses products with matrices of eigenvectors along all
     /// of them except one.
     Fft "fft";
     /// Products with matrices of eigenvectors along all axes except one, and tridiagonal systems along the remaining axis.

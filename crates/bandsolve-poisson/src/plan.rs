@@ -142,11 +142,11 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     ///
     /// - all axes except one with method `gemm`,
     /// - all axes except one of [`SeparablePencils`](crate::SeparablePencils), with only n² numbers for the last axis,
-    /// - the second and the third axis with variable spacing.
+    /// - the second and the third axis with variable spacing or Robin sides.
     ///
     /// On a rectangle with at least 64 unknowns along each axis and 32768 in total, and c ≥ 0, `auto` chooses `pscr` instead of such products.
     ///
-    /// Plans with a negative shift also store pivoted factors of some systems. This number does not include these factors.
+    /// Plans with a negative shift or a negative α/β at a Robin side also store pivoted factors of some systems. This number does not include these factors.
     pub fn factor_bytes(&self) -> usize {
         self.core.as_ref().map_or(0, |core| core.solver.bytes())
     }
@@ -176,8 +176,8 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     ///   [`removable`](crate::Poisson::removable) allows.
     /// - [`Error::NotConverged`] if the backward error stays above 64ε after three refinement steps.
     /// - [`Error::NotConverged`] if u would have no correct digit, because [`rcond`](Self::rcond) is not larger than its own rounding error.
-    ///   This error is 3ε in double and ε/2 in single precision. The case can occur with a negative shift and for
-    ///   [`SeparablePencils`](crate::SeparablePencils).
+    ///   This error is 3ε in double and ε/2 in single precision. The case can occur with a negative shift, with a negative α/β at a Robin side,
+    ///   and for [`SeparablePencils`](crate::SeparablePencils).
     /// - [`Error::OutOfMemory`].
     ///
     /// # Examples

@@ -195,6 +195,11 @@ impl SeparableProblem {
         self.shift == 0.0 && self.axes.iter().all(AxisOperator::keeps_constants)
     }
 
+    /// Whether c is negative or a Robin side has a negative α/β. The smallest eigenvalue is then a difference of larger numbers.
+    pub fn is_cancelling(&self) -> bool {
+        self.shift < 0.0 || self.axes.iter().any(|axis| axis.least_gap() < 0.0)
+    }
+
     /// The volumes along each axis, divided by their sum, if the problem is singular.
     pub fn weights(&self) -> Result<Option<[Vec<f64>; 3]>> {
         if !self.is_singular() {
@@ -298,9 +303,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         let [one, two, last] = &problem.axes;
         let axes = [ResidualAxis::new(one)?, ResidualAxis::new(two)?, ResidualAxis::new(last)?];
         let along = collected((0..last.len()).map(|k| [last.lower[k] + last.upper[k], last.gap[k]]))?;
-        let even = (2..last.len().saturating_sub(1))
-            .all(|k| (last.lower[k], last.upper[k], last.gap[k]) == (last.lower[1], last.upper[1], last.gap[1]));
-        Ok(Self { axes, shape: problem.shape(), shift: problem.shift, along, even })
+        Ok(Self { axes, shape: problem.shape(), shift: problem.shift, along, even: last.is_even() })
     }
 
     /// Σⱼ |aᵢⱼ| at place k of line (i, j).

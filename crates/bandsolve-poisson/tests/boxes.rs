@@ -8,5 +8,6 @@ mod cases {
     mod cyclic;
     mod golden;
     mod pencils;
+    mod robin;
 }
 mod common;

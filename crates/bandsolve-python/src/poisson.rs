@@ -15,11 +15,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::{Mutex, PoisonError};
 
-/// An axis of the box. `values` has one number for a side, or one number for each point of the side.
+/// An axis of the box. `values` has one number for a side, or one number for each point of the side. `coefficients` are alpha and beta of Robin sides.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct AxisArguments<'py> {
     kinds: [String; 2],
+    coefficients: [[f64; 2]; 2],
     values: [PyReadonlyArray1<'py, f64>; 2],
     grid: String,
     spacing: f64,
@@ -37,11 +38,14 @@ struct BoxArguments {
     threads: Option<ThreadCount>,
 }
 
-/// Get a boundary kind by its name.
-fn boundary_kind(name: &str) -> PyResult<BoundaryKind> {
+/// Get a boundary kind by its name. `alpha` and `beta` are the coefficients of a Robin side.
+fn boundary_kind(name: &str, [alpha, beta]: [f64; 2]) -> PyResult<BoundaryKind> {
+    if name == (BoundaryKind::Robin { alpha, beta }).name() {
+        return Ok(BoundaryKind::Robin { alpha, beta });
+    }
     BoundaryKind::from_name(name).ok_or_else(|| {
         let names = BoundaryKind::ALL.map(BoundaryKind::name).join(", ");
-        PyValueError::new_err(format!("boundary is {name:?}, expected one of {names}"))
+        PyValueError::new_err(format!("boundary is {name:?}, expected one of {names}, or (\"robin\", alpha, beta)"))
     })
 }
 
@@ -49,9 +53,9 @@ impl AxisArguments<'_> {
     /// Add this axis to a problem.
     fn add_to(&self, problem: Poisson, axis: usize) -> PyResult<Poisson> {
         let mut boundaries = [Boundary::periodic(); 2];
-        for (boundary, (kind, values)) in boundaries.iter_mut().zip(self.kinds.iter().zip(&self.values)) {
-            let constant = *values.as_slice()?.first().unwrap_or(&0.0);
-            *boundary = Boundary { kind: boundary_kind(kind)?, value: constant };
+        for (side, boundary) in boundaries.iter_mut().enumerate() {
+            let constant = *self.values[side].as_slice()?.first().unwrap_or(&0.0);
+            *boundary = Boundary { kind: boundary_kind(&self.kinds[side], self.coefficients[side])?, value: constant };
             if boundary.kind == BoundaryKind::Periodic && constant != 0.0 {
                 return Err(PyValueError::new_err(
                     "boundary has a value on a periodic side; pass 'periodic' without a value",

@@ -15,6 +15,7 @@ Examples:
   bandsolve poisson 1000 1000 --rhs f.npy --out u.npy --json report.json
   bandsolve poisson 256 512 --grid cell --boundary neumann --spacing 0.01
   bandsolve poisson 128 128 128 --boundary periodic,dirichlet,dirichlet=0/neumann=1 --shift 2.5
+  bandsolve poisson 200 300 --grid cell --spacing 0.01 --boundary robin:5:1=100/neumann,dirichlet
   bandsolve poisson 1023 1023 --method bcr4
   bandsolve poisson --pencils x.npy,y.npy --rhs f.npy --out u.npy";
 
@@ -26,12 +27,12 @@ the diagonal, then the same three rows of M. Column i contains the entries of ma
 last entry of rows 3 and 6 are ignored. With 3 rows, M is the identity. The number of unknowns is the number of columns";
 
 const BOUNDARIES: &str = "\
-dirichlet (u is given), neumann (the derivative of u along the outward normal is given) or periodic. Pass one kind for all \
-axes, or one per axis, separated by commas. For different kinds at the low and the high side of an axis, write \
-both with a slash: dirichlet/neumann. Give a value after =, as in neumann=0.5; the default value is 0";
+dirichlet (u is given), neumann (the derivative of u along the outward normal is given), robin:ALPHA:BETA (the sum of ALPHA \
+times u and BETA times this derivative is given; BETA is not 0) or periodic. Pass one kind for all axes, or one per axis, separated by commas. For different kinds at the low and the high side of an axis, write \
+both with a slash: dirichlet/neumann. Give a value after =, as in neumann=0.5 or robin:2:1=20; the default value is 0";
 
 const GRIDS: &str = "\
-node: a Dirichlet side is one spacing beyond the last unknown, and a Neumann side is at the last unknown. \
+node: a Dirichlet side is one spacing beyond the last unknown, and a Neumann or robin side is at the last unknown. \
 cell: every side is half a spacing beyond the last unknown. Pass one kind for all axes, or one per axis, separated by commas";
 
 /// Arguments of `poisson`.
@@ -66,7 +67,7 @@ pub struct PoissonArgs {
     /// Write the solution u to this .npy file (`-`: standard output)
     #[arg(long, value_name = "u.npy")]
     pub out: Option<PathBuf>,
-    /// Mean of u if the problem is singular (no shift and no Dirichlet side)
+    /// Mean of u if the problem is singular (no shift, and all sides are Neumann or periodic)
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     pub mean: f64,
     /// Largest constant to subtract from f if the problem is singular, relative to the largest entry of f
@@ -131,15 +132,38 @@ impl FromStr for BoundaryPair {
 
 fn boundary(text: &str) -> Result<Boundary, String> {
     let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
-    let Some(kind) = BoundaryKind::from_name(name) else {
-        let names: Vec<_> = BoundaryKind::ALL.iter().map(|kind| kind.name()).collect();
-        return Err(suggesting(name, format!("unknown boundary `{name}`. Choose one of: {}", names.join(", "))));
+    let kind = match name.split_once(':') {
+        Some(("robin", coefficients)) => robin(text, coefficients)?,
+        _ => named(name)?,
     };
     match (kind, value.map(str::parse)) {
         (_, None) => Ok(kind.into()),
         (BoundaryKind::Periodic, Some(_)) => Err("a periodic boundary has no value. Leave out the part after =".into()),
         (_, Some(Ok(value))) if f64::is_finite(value) => Ok(Boundary { kind, value }),
         _ => Err(format!("`{text}`: expected a finite number after =")),
+    }
+}
+
+/// A kind of boundary without coefficients.
+fn named(name: &str) -> Result<BoundaryKind, String> {
+    if name == "robin" {
+        return Err("`robin` requires two coefficients. Write robin:ALPHA:BETA, as in robin:2:1".into());
+    }
+    BoundaryKind::from_name(name).ok_or_else(|| {
+        let names: Vec<_> = BoundaryKind::ALL.iter().map(|kind| kind.name()).collect();
+        let known = format!("{}, robin:ALPHA:BETA", names.join(", "));
+        suggesting(name, format!("unknown boundary `{name}`. Choose one of: {known}"))
+    })
+}
+
+/// The kind `robin:ALPHA:BETA` of the condition `text`, from the text after the first colon.
+fn robin(text: &str, coefficients: &str) -> Result<BoundaryKind, String> {
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    let numbers = coefficients.split_once(':').and_then(|(alpha, beta)| Some((number(alpha)?, number(beta)?)));
+    match numbers {
+        None => Err(format!("`{text}`: expected two finite numbers, as in robin:2:1")),
+        Some((_, 0.0)) => Err(format!("`{text}`: BETA is 0. Use dirichlet=VALUE, where VALUE is the value of u")),
+        Some((alpha, beta)) => Ok(BoundaryKind::Robin { alpha, beta }),
     }
 }
 
