@@ -184,11 +184,11 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
      [8.5 8.5 8.5]
      [9.  9.  9. ]]
 
-    A plate of thickness 1 with a source of heat 1 in cells of width 1/4. Air of temperature 20 cools its upper side: 2 (u - 20) + ∂u/∂n = 0.
+    A plate of thickness 1 with a source of heat 1 in cells of width 0.2. Air of temperature 20 cools its upper side: 2 (u - 20) + ∂u/∂n = 0.
 
-    >>> u = poisson.solve(np.ones(4), 0.25, ("neumann", ("robin", 2.0, 1.0, 40.0)), "cell")
+    >>> u = poisson.solve(np.ones(5), 0.2, ("neumann", ("robin", 2.0, 1.0, 40.0)), "cell")
     >>> print(np.round(u, 3))
-    [20.984 20.922 20.797 20.609]
+    [21.   20.96 20.88 20.76 20.6 ]
     """
     names, f = dimensions(f), _real("f", f)
     spacing, boundary, grid, coordinates = (_numbered(given, names) for given in (spacing, boundary, grid, coordinates))

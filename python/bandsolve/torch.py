@@ -430,7 +430,7 @@ def solve_poisson(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, 
         Distance between neighbouring unknowns: one number for all axes, or one for each axis.
     boundary : str, pair, sequence or dict, default "dirichlet"
         Boundary conditions, as for `bandsolve.poisson.solve`. Values at a side may be tensors. Axes in front of those of the side broadcast with
-        the axes of `f` that count right-hand sides.
+        the axes of `f` that count right-hand sides. There are no derivatives with respect to alpha and beta of Robin sides.
     grid : str or sequence of str, default "node"
         ``"node"`` or ``"cell"``.
     shift : float, default 0.0

@@ -245,7 +245,9 @@ def test_both_paths_have_the_same_messages(front, front_of_rhs, columns, monkeyp
 
 
 D, N, P = "dirichlet", "neumann", "periodic"
+R, S = ("robin", 1.3, 0.6), ("robin", -0.2, 0.9)
 BOXES = [
+    ((4,), ["node"], [(R, D)], None), ((3, 4), ["cell", "node"], [(R, S), (N, R)], None), ((3, 4), ["node", "cell"], [(P, P), (S, R)], None),
     ((5,), ["cell"], [(D, N)], [np.array([0, 1, 1.5, 3, 3.5, 4])]),
     ((4, 3), ["node", "node"], [(N, D), (N, N)], None),
     ((3, 4), ["cell", "node"], [(P, P), (D, N)], None),
@@ -264,7 +266,7 @@ def box(shape, grids, kinds, coordinates, shift):
 
     def solve(f, *values):
         given = dict(zip(sides, values))
-        boundary = [tuple((kind, given[axis, side]) if (axis, side) in given else kind for side, kind in enumerate(pair))
+        boundary = [tuple(test_poisson.valued(kind, given[axis, side]) if (axis, side) in given else kind for side, kind in enumerate(pair))
                     for axis, pair in enumerate(kinds)]
         return ours.solve_poisson(f, 0.5, boundary, grids, shift, coordinates=coordinates, ndim=len(shape))
 

@@ -17,6 +17,7 @@ linalg = pytest.importorskip("scipy.sparse.linalg")
 
 D, N, P = "dirichlet", "neumann", "periodic"
 PAIRS = [(D, D), (D, N), (N, D), (N, N), (P, P)]
+R = ("robin", 1.3, 0.6)
 GRIDS = ["node", "cell"]
 EPS = np.finfo(float).eps
 
@@ -26,6 +27,11 @@ def points_of(n, grid, kinds, spacing):
     if grid == "cell" or kinds[0] == P:
         return spacing * np.arange(n + 1)
     return spacing * np.arange(n + kinds.count(D))
+
+
+def valued(kind, value):
+    """The condition of a side with a value."""
+    return (kind, value) if isinstance(kind, str) else (*kind, value)
 
 
 def line(n, grid, kinds, points):
@@ -39,7 +45,7 @@ def line(n, grid, kinds, points):
     else:
         places = points[:-1] if low == P else points
         middles = (points[1:] + points[:-1]) / 2
-        faces = np.concatenate([points[:1]] * (low == N) + [middles] + [points[-1:]] * (high == N))
+        faces = np.concatenate([points[:1]] * (low not in (D, P)) + [middles] + [points[-1:]] * (high not in (D, P)))
     if low == P:
         period = points[-1] - points[0]
         if grid == "node":
@@ -61,6 +67,12 @@ def line(n, grid, kinds, points):
             sides[side] = -full[unknowns, at]
         elif kind == N:
             sides[side, row] = 1
+        elif kind != P:
+            # alpha w + beta (w - u) / distance = value, where w is u at the side. The flux is (w - u) / distance.
+            _, alpha, beta = kind
+            distance = (points[1] - points[0] if row == 0 else points[-1] - points[-2]) / 2 if grid == "cell" else 0
+            sides[side, row] = 1 / (alpha * distance + beta)
+            full[first + row % n, first + row % n] += alpha / (alpha * distance + beta)
     return full[unknowns, unknowns] / volumes[:, None], sides / volumes, volumes
 
 
@@ -94,10 +106,10 @@ def check(rng, shape, grids, kinds, *, spacings=None, points=None, shift=0.0, or
         for side, kind in enumerate(pair):
             # A number at the lower side, one for each point at the upper one.
             values = random(rng, shape[:axis] + shape[axis + 1 :] if side else (), float)
-            sides.append(kind if kind == P else (kind, values))
+            sides.append(kind if kind == P else valued(kind, values))
             rhs += 0 if kind == P else inflow(axis, side, values)
         boundary.append(tuple(sides))
-    singular = shift == 0 and all(D not in pair for pair in kinds)
+    singular = shift == 0 and all(side in (N, P) for pair in kinds for side in pair)
     u, report = poisson.solve(f, spacings, boundary, grids, shift, mean=0.25, coordinates=given, removable=np.inf, full_output=True)
     assert u.shape == shape and report["shape"] == shape and report["backward_error"] <= 8 * EPS
     rhs -= report["removed"]
@@ -160,6 +172,84 @@ def test_coordinates(kinds, order):
     u = poisson.solve(f[:, 0], boundary=kinds[0], shift=1.0, coordinates=both[0])
     a, *_ = assembled(shape[:1], ["node"], kinds[:1], both[:1], 1.0)
     assert np.allclose(a @ u, f[:, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("other", [D, N, R])
+def test_robin_sides(other, sign):
+    rng = np.random.default_rng(11)
+    robin = ("robin", 0.3 * sign, 0.9)
+    for grid in GRIDS:
+        for pair in [(robin, other), (other, robin)]:
+            for n in (1, 2, 3, 17):
+                check(rng, (n,), [grid], [pair], shift=0.7)
+                check(rng, (n,), [grid], [pair])
+            check(rng, (9,), [grid], [pair], points=[stretched(rng, 9, grid, pair)], shift=1.3)
+            for second in [*PAIRS, (robin, R)]:
+                check(rng, (5, 8), [grid, "node"], [pair, second], shift=0.2)
+                check(rng, (6, 4), ["cell", grid], [second, pair], shift=0.2, order="F")
+            check(rng, (4, 3, 5), ["node", "cell", grid], [PAIRS[4], (N, other), pair], shift=0.9)
+
+
+def test_singular_robin_problems():
+    # 1 + x solves -u'' = 0 with ∂u/∂n + u = 0 at x = 0 and 2 ∂u/∂n = u at x = 1.
+    for grid, n in [("node", 17), ("cell", 16)]:
+        sides = (("robin", 1, 1), ("robin", -1, 2))
+        for f, boundary in [(np.ones(n), sides), (np.ones((n, 6)), (sides, P))]:
+            with pytest.raises(np.linalg.LinAlgError):
+                poisson.solve(f, 1 / 16, boundary, grid)
+            assert poisson.solve(f, 1 / 16, boundary, grid, shift=1.0, full_output=True)[1]["attention"] is None
+    # With alpha = 0, a side is a Neumann side.
+    for beta in (1.0, -2.0):
+        u, report = poisson.solve([1.0, 0.0, -1.0], boundary=("robin", 0.0, beta, 0.5 * beta), grid="cell", removable=np.inf, full_output=True)
+        assert report["mean"] == 0 and np.array_equal(u, poisson.solve([1.0, 0.0, -1.0], boundary=(N, 0.5), grid="cell", removable=np.inf))
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_maps_with_robin_sides(grid):
+    """The map that bandsolve.jax and bandsolve.torch use: its matrix, its transpose, and the factors of the values at the sides."""
+    from bandsolve._differentiable import PoissonProblem
+
+    for kinds in [[(R, D), (N, R)], [(P, P), (R, ("robin", -0.2, 1.0))], [(R, N), (("robin", 0.0, 2.0), N)], [(N, N), (("robin", 0.0, 2.0), N)]]:
+        shape, grids = (4, 3), [grid, "cell"]
+        points = [points_of(*axis, 0.5) for axis in zip(shape, grids, kinds)]
+        a, inflow, volumes = assembled(shape, grids, kinds, points)
+        a = a.todense()
+        problem = PoissonProblem(shape, "float64", 0.5, kinds, grids, 0.0, "auto", coordinates=None, removable=np.inf, threads=None)
+        assert problem.singular == all(side in (N, P) or side[1] == 0 for pair in kinds for side in pair)
+        lines = [np.diag(line.sub[1:], -1) + np.diag(line.diag) + np.diag(line.sup[:-1], 1) for line in problem.lines]
+        for k, (line, pair) in enumerate(zip(problem.lines, kinds)):
+            if pair[0] == P:
+                lines[k][0, -1] += line.sub[0]
+                lines[k][-1, 0] += line.sup[-1]
+        assert np.allclose(np.kron(lines[0], np.eye(3)) + np.kron(np.eye(4), lines[1]), a, rtol=1e-14, atol=1e-13)
+        for axis, side, _ in problem.sides:
+            _, index, factor = problem.place(axis, side, shape, ())
+            expected = np.zeros(shape)
+            expected[index] = factor
+            assert np.allclose(expected, np.broadcast_to(inflow(axis, side, 1.0), shape), rtol=1e-14)
+        if not problem.singular:
+            f = np.random.default_rng(12).normal(size=shape)
+            for transpose, matrix in [(False, a), (True, a.T)]:
+                assert np.allclose(matrix @ problem.solve_free(transpose, f).ravel(), f.ravel(), atol=1e-12)
+
+
+def test_invalid_robin_sides():
+    class Tracked(float):
+        requires_grad = True
+
+    f = np.ones((4, 5), order="F")
+    for sides, error, message in [
+        (("robin", 1.0), ValueError, r'the lower side of axis 0 has the condition \(.robin., 1.0\), expected \("robin", alpha, beta\)'),
+        ((D, (R, ("robin", 1, 0))), ValueError, "beta at the upper side of axis 1 is 0"),
+        ((D, (("robin", np.nan, 1), R)), ValueError, "alpha at the lower side of axis 1 is nan, expected a finite number"),
+        (((R, ("robin", -4, 1)), D), ValueError, "the upper side of axis 0 has alpha / beta = -4, next to a cell of width 0.6"),
+        ((("robin", 1, 1, 0, 0), D), ValueError, "the boundary of axis 0 is"),
+        (((("robin", Tracked(1), 1), R), D), TypeError, "alpha at the lower side of axis 0 requires derivatives"),
+        (("robin", 1e200, 1e-200), ValueError, "ratio"),
+    ]:
+        with pytest.raises(error, match=message):
+            poisson.solve(f, 0.6, sides, "cell")
 
 
 def test_the_order_is_two():
@@ -343,7 +433,7 @@ def test_notations():
 def test_what_is_wrong_is_said():
     f = np.ones((4, 5))
     for problem, message in [
-        (dict(boundary="robin"), "boundary is \"robin\", expected one of dirichlet, neumann, periodic"),
+        (dict(boundary="robin"), r"the lower side of axis 0 has the condition .robin., expected \(\"robin\", alpha, beta\)"),
         (dict(boundary=(D, D, D)), "boundary has 3 entries, expected 2"),
         (dict(boundary=((P, D), D)), r"boundary\[0\] has one periodic side"),
         (dict(boundary=((P, 1.0), D)), "boundary has a value on a periodic side"),

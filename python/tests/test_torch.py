@@ -323,12 +323,16 @@ def test_errors_of_other_types():
     for name in ("shift", "spacing", "mean"):
         with pytest.raises(TypeError, match=f"{name} requires derivatives"):
             ours.solve_poisson(torch.ones(3), **{name: torch.tensor(1.0, requires_grad=True)})
+    with pytest.raises(TypeError, match="alpha at the lower side of axis 0 requires derivatives"):
+        ours.solve_poisson(torch.ones(3), boundary=("robin", torch.tensor(1.0, requires_grad=True), 1.0))
     with pytest.raises(np.linalg.LinAlgError):
         ours.solve_poisson(torch.ones(4, 5), boundary="neumann", grid="cell")
 
 
 D, N, P = "dirichlet", "neumann", "periodic"
+R, S = ("robin", 1.3, 0.6), ("robin", -0.2, 0.9)
 BOXES = [
+    ((4,), ["node"], [(R, D)], None), ((3, 4), ["cell", "node"], [(R, S), (N, R)], None), ((3, 4), ["node", "cell"], [(P, P), (S, R)], None),
     ((5,), ["node"], [(D, N)], None), ((4,), ["cell"], [(N, D)], None), ((5,), ["cell"], [(D, D)], [np.array([0, 1, 1.5, 3, 3.5, 4])]),
     ((3, 4), ["node", "cell"], [(D, D), (N, D)], None), ((4, 3), ["node", "node"], [(N, D), (N, N)], None), ((3, 4), ["cell", "node"], [(P, P), (D, N)], None),
     ((4, 5), ["node", "cell"], [(N, D), (D, D)], [np.array([0, 1, 1.5, 3, 3.5]), None]), ((2, 3, 2), ["node"] * 3, [(D, D), (P, P), (D, N)], None),
@@ -348,7 +352,7 @@ def box(shape, grids, kinds, coordinates, shift):
 
     def solve(f, *values):
         given = dict(zip(sides, values))
-        boundary = [tuple((kind, given[axis, side]) if (axis, side) in given else kind for side, kind in enumerate(pair))
+        boundary = [tuple(test_poisson.valued(kind, given[axis, side]) if (axis, side) in given else kind for side, kind in enumerate(pair))
                     for axis, pair in enumerate(kinds)]
         return ours.solve_poisson(f, spacings, boundary, grids, shift, coordinates=coordinates, ndim=len(shape))
 

@@ -144,6 +144,12 @@ fn problems<T: PoissonApi>() {
     let rust = rust.axis_boundary(0, Boundary::dirichlet(0.0), Boundary::dirichlet(3.0));
     let rust = rust.axis_boundary(1, Boundary::neumann(0.0), Boundary::neumann(0.0));
     check::<T>(&given, &rust.boundary_values(0, Side::Low, &values), 2);
+    // A Robin side.
+    let mut given = problem(&[12, 7]);
+    given.axes[1].sides[0].kind = bandsolve_boundary_t::BANDSOLVE_ROBIN as i32;
+    (given.axes[1].sides[0].alpha, given.axes[1].sides[0].beta, given.axes[1].sides[0].value) = (1.5, 0.5, 2.0);
+    let rust = Poisson::new(&[12, 7]).axis_boundary(1, Boundary::robin(1.5, 0.5, 2.0), Boundary::dirichlet(0.0));
+    check::<T>(&given, &rust, 2);
     // Three dimensions, with coordinates along the third axis.
     let points = [0.0, 1.0, 1.5, 2.5, 4.0, 5.0];
     let mut given = problem(&[5, 6, 4]);

@@ -107,7 +107,16 @@ fn boundaries_grids_and_spacings_are_by_axis() {
     bandsolve(&["poisson", "3", "4", "--boundary", "periodic/neumann"]).fails(2, "periodic");
     bandsolve(&["poisson", "3", "4", "--boundary", "dirichlet,dirichlet,dirichlet"])
         .fails(2, "3 values are given for 2 axes");
-    bandsolve(&["poisson", "3", "4", "--boundary", "robin"]).fails(2, "unknown boundary `robin`");
+    bandsolve(&["poisson", "3", "4", "--boundary", "robin"]).fails(2, "robin:ALPHA:BETA");
+    bandsolve(&["poisson", "3", "--boundary", "robin:1"]).fails(2, "expected two finite numbers");
+    bandsolve(&["poisson", "3", "--boundary", "robin:1:0=2"]).fails(2, "BETA is 0");
+    bandsolve(&["poisson", "3", "--boundary", "robyn"]).fails(2, "robin:ALPHA:BETA");
+    // u = 1 also solves u + 2 ∂u/∂n = 1.
+    let found = json(&["3", "4", "--rhs", &zeros, "--boundary", "robin:1:2=1/dirichlet=1,neumann"]);
+    assert_eq!(found["boundary"], serde_json::json!([["robin", "dirichlet"], ["neumann", "neumann"]]));
+    assert_eq!(found["boundary_coefficients"], serde_json::json!([[[1.0, 2.0], null], [null, null]]));
+    assert!((found["u_min"].as_f64().unwrap() - 1.0).abs() < 1e-13, "{found}");
+    assert!((found["u_max"].as_f64().unwrap() - 1.0).abs() < 1e-13, "{found}");
     bandsolve(&["poisson", "3", "--spacing", "0"]).fails(2, "spacing[0] is 0, expected a number between");
     bandsolve(&["poisson", "1000000", "1000000"]).fails(2, "are free");
     assert_eq!(json(&["0", "3"])["subproblems"], 0);
