@@ -39,12 +39,14 @@ __all__ = ["Solver", "solve"]
 _PARAMETERS = """spacing : float, sequence of float or dict, default 1.0
         Distance between neighbouring unknowns: one number for all axes, or one for each axis. Or a dict, as for `boundary`.
     boundary : str, pair, sequence or dict, default "dirichlet"
-        Boundary conditions. One entry for all sides: ``"dirichlet"`` (u is given), ``"neumann"`` (the derivative along the outward normal is
-        given), ``("robin", alpha, beta)`` (the sum of alpha times u and beta times this derivative is given; beta is not 0) or ``"periodic"``. Or a sequence with one entry for each axis. The entry of an axis is one condition for both sides, or a
-        pair ``(lower, upper)``. Or a dict with entries for some axes: the keys are numbers of axes, or "x", "y", "z" for the axes 0, 1, 2
-        (in `solve`, the names of its dimensions if `f` is a DataArray of xarray), and an entry may be a dict with "lower" and "upper". Sides without an entry are ``"dirichlet"``. Instead of a name, a side takes
-        ``(name, value)``, or ``("robin", alpha, beta, value)``: the value is a number, or an array that broadcasts to the points of the side.
-        Default value: 0. See the notes of `bandsolve.poisson.solve`.
+        Boundary conditions. One entry for all sides: ``"dirichlet"`` (u is given), ``"neumann"`` (the derivative along the outward normal
+        is given), ``("robin", alpha, beta)`` (the sum of alpha times u and beta times this derivative is given; beta is not 0) or
+        ``"periodic"``. Or a sequence with one entry for each axis. The entry of an axis is one condition for both sides, or a pair
+        ``(lower, upper)``. Or a dict with entries for some axes: the keys are numbers of axes, or "x", "y", "z" for the axes 0, 1, 2 (in
+        `solve`, the names of its dimensions if `f` is a DataArray of xarray), and an entry may be a dict with "lower" and "upper". Sides
+        without an entry are ``"dirichlet"``. Instead of a name, a side takes ``(name, value)``, or ``("robin", alpha, beta, value)``: the
+        value is a number, or an array that broadcasts to the points of the side. Default value: 0. See the notes of
+        `bandsolve.poisson.solve`.
     grid : str, sequence of str or dict, default "node"
         ``"node"`` or ``"cell"``: where the sides are relative to the unknowns. One for all axes, one for each axis, or a dict. See the notes
         of `bandsolve.poisson.solve`.
@@ -109,7 +111,8 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
         An array does not hold real numbers.
     numpy.linalg.LinAlgError
         The problem is singular, and f does not balance the values at the sides. Or u would have no correct digit: a negative shift, or a
-        negative alpha / beta at a Robin side, makes the matrix singular up to rounding, or the matrices of `pencils` are singular. Or u is not accurate enough.
+        negative alpha / beta at a Robin side, makes the matrix singular up to rounding, or the matrices of `pencils` are singular. Or u is
+        not accurate enough.
     MemoryError
         The memory is not sufficient.
 
@@ -143,8 +146,9 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
     Neumann side. If alpha / beta is negative, −Δ can have negative eigenvalues, or be singular: check "attention" in the report. With
     ``grid="cell"``, beta + alpha · h / 2 must have the sign of beta.
 
-    **Cost.** O(log n) operations for each unknown, except for "gemm", and for several axes with `coordinates`, Robin sides or `pencils`, which need O(n) along such an axis. Memory: at most twice that of u for 32768 unknowns or more, in addition to f
-    and u, and n² numbers for each axis with products by eigenvectors.
+    **Cost.** O(log n) operations for each unknown, except for "gemm", and for several axes with `coordinates`, Robin sides or `pencils`,
+    which need O(n) along such an axis. Memory: at most twice that of u for 32768 unknowns or more, in addition to f and u, and n² numbers
+    for each axis with products by eigenvectors.
 
     **Accuracy.** The discretization error is of the order h². The solver computes the backward error of u, and refines u if the error is too large.
     The error of u relative to its largest entry is at most about 2 · backward_error / rcond.
@@ -209,7 +213,8 @@ class Solver:
     dtype : dtype, default numpy.float64
         Number type of u: float64 or float32. The solver converts right-hand sides to it.
     order : str, default "C"
-        Memory order, "C" or "F", of the right-hand sides for which the solver prepares. For the other order, it prepares at the first such right-hand side.
+        Memory order, "C" or "F", of the right-hand sides for which the solver prepares. For the other order, it prepares at the first such
+        right-hand side.
 
     Raises
     ------

@@ -130,8 +130,8 @@ impl From<BoundaryKind> for Boundary {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Grid {
-    /// Unknowns at nodes. A Dirichlet side is one spacing beyond the last unknown. A Neumann or Robin side is at the last unknown, and the volume
-    /// of this unknown is half a spacing. A period is n spacings.
+    /// Unknowns at nodes. A Dirichlet side is one spacing beyond the last unknown. A Neumann or Robin side is at the last unknown, and the
+    /// volume of this unknown is half a spacing. A period is n spacings.
     #[default]
     Node,
     /// Unknowns in the centers of cells. Sides are half a spacing beyond the last unknown.

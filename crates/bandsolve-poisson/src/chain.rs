@@ -77,7 +77,8 @@ fn lengths(n: usize, folded: bool) -> [usize; 2] {
 }
 
 impl<T: PoissonScalar> TridiagonalChain<T> {
-    /// Factors of the systems with eigenvalues `lambda`, which include the shift. No row sum gapᵢ + λ is negative. Stores factors of at most `most` bytes.
+    /// Factors of the systems with eigenvalues `lambda`, which include the shift. No row sum gapᵢ + λ is negative. Stores factors of at
+    /// most `most` bytes.
     pub fn new(axis: &AxisOperator, lambda: &[f64], most: usize) -> Result<Self> {
         if axis.uniform.is_some() || !axis.periodic && axis.is_even() {
             let chain = Self::stored(axis, lambda)?;

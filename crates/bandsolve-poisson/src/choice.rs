@@ -85,9 +85,9 @@ fn largest_prime_factor(mut n: usize) -> usize {
 
 /// The axis along which `fft` and `gemm` solve tridiagonal systems.
 ///
-/// The order of preference is: no fast transform and not periodic, a fast transform with several unknowns, a fast transform, any axis. Axes with
-/// variable spacing or Robin sides have no fast transform. Among them, the function returns the first axis with at least half of the largest length.
-/// All others need matrices of eigenvectors.
+/// The order of preference is: no fast transform and not periodic, a fast transform with several unknowns, a fast transform, any axis. Axes
+/// with variable spacing or Robin sides have no fast transform. Among them, the function returns the first axis with at least half of the
+/// largest length. All others need matrices of eigenvectors.
 fn first_axis(axes: &[AxisOperator]) -> Option<usize> {
     let long = |suits: &dyn Fn(&AxisOperator) -> bool| {
         let longest = axes.iter().filter(|axis| suits(axis)).map(AxisOperator::len).max()?;

@@ -25,7 +25,8 @@ fn pivoted<T: PoissonScalar>([sub, diag, sup]: [Vec<T>; 3], periodic: bool) -> R
 }
 
 impl<T: PoissonScalar> IndefiniteModes<T> {
-    /// Factors for all eigenvalues λ with a negative row sum gapᵢ + λ. Replaces these eigenvalues by large ones, because [`put`](Self::put) overwrites the results of elimination in lockstep.
+    /// Factors for all eigenvalues λ with a negative row sum gapᵢ + λ. Replaces these eigenvalues by large ones, because [`put`](Self::put)
+    /// overwrites the results of elimination in lockstep.
     pub fn new(axis: &AxisOperator, lambda: &mut [f64]) -> Result<Self> {
         let entries = |of: &dyn Fn(usize) -> f64| collected((0..axis.len()).map(|i| real::<T>(of(i))));
         let (mut systems, least) = (Vec::new(), axis.least_gap());

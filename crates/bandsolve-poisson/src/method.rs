@@ -49,8 +49,8 @@ macro_rules! poisson_methods {
 poisson_methods! {
     /// Sine, cosine or Fourier transforms along all axes except one, and tridiagonal systems along the remaining axis.
     ///
-    /// Axes with variable spacing or Robin sides have no fast transform. If there are several, the method uses products with matrices of eigenvectors along all
-    /// of them except one.
+    /// Axes with variable spacing or Robin sides have no fast transform. If there are several, the method uses products with matrices of
+    /// eigenvectors along all of them except one.
     Fft "fft";
     /// Products with matrices of eigenvectors along all axes except one, and tridiagonal systems along the remaining axis.
     Gemm "gemm";

@@ -146,7 +146,8 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     ///
     /// On a rectangle with at least 64 unknowns along each axis and 32768 in total, and c ≥ 0, `auto` chooses `pscr` instead of such products.
     ///
-    /// Plans with a negative shift or a negative α/β at a Robin side also store pivoted factors of some systems. This number does not include these factors.
+    /// Plans with a negative shift or a negative α/β at a Robin side also store pivoted factors of some systems. This number does not
+    /// include these factors.
     pub fn factor_bytes(&self) -> usize {
         self.core.as_ref().map_or(0, |core| core.solver.bytes())
     }

@@ -34,17 +34,18 @@ use bandsolve_kernel::arithmetic::Standard;
 /// | Robin, α·u + β·∂u/∂n = g | at u₀, whose volume is h/2; the row is (2u₀ − 2u₁)/h² + 2α/(βh)·u₀, and 2g/(βh) is added to f | half a spacing beyond u₀; with δ = (β + αh/2)·h, the row is (u₀ − u₁)/h² + α/δ·u₀, and g/δ is added to f |
 /// | periodic | uₙ = u₀ | uₙ = u₀ |
 ///
-/// **Robin sides.** β must not be 0: use a Dirichlet side for u = g/α. With α = 0, the side is a Neumann side. If α/β is positive at one side, and
-/// not negative at any other side, −Δ is definite. If α/β is negative, −Δ can have negative eigenvalues or be singular, as with a negative shift:
-/// check [`attention`](bandsolve::Report::attention). On a cell grid, β + αh/2 must have the sign of β.
+/// **Robin sides.** β must not be 0: use a Dirichlet side for u = g/α. With α = 0, the side is a Neumann side. If α/β is positive at one
+/// side, and not negative at any other side, −Δ is definite. If α/β is negative, −Δ can have negative eigenvalues or be singular, as with a
+/// negative shift: check [`attention`](bandsolve::Report::attention). On a cell grid, β + αh/2 must have the sign of β.
 ///
 /// # Shapes
 /// Arrays have one number per unknown, in C order: the last axis is contiguous. Several right-hand sides follow one another.
 ///
 /// # Cost
-/// O(log n) flops per unknown for each axis with constant spacing. A second or third axis with variable spacing or Robin sides costs O(n) flops per
-/// unknown. One axis with Robin sides costs no more than an axis with Neumann sides. On a rectangle with at least 64 unknowns along each axis and 32768 in total, and c ≥ 0, `auto` uses `pscr` for such axes, which costs O(log n)
-/// flops per unknown. Memory: see [`factor_bytes`](PoissonPlan::factor_bytes).
+/// O(log n) flops per unknown for each axis with constant spacing. A second or third axis with variable spacing or Robin sides costs O(n)
+/// flops per unknown. One axis with Robin sides costs no more than an axis with Neumann sides. On a rectangle with at least 64 unknowns
+/// along each axis and 32768 in total, and c ≥ 0, `auto` uses `pscr` for such axes, which costs O(log n) flops per unknown. Memory: see
+/// [`factor_bytes`](PoissonPlan::factor_bytes).
 ///
 /// # Errors
 /// The setters never fail. [`plan`](Self::plan) checks all options.

@@ -102,7 +102,8 @@ fn eigenvalues_up_to(axis: &AxisOperator, x: f64) -> usize {
     count
 }
 
-/// The smallest eigenvalue of an axis that is not periodic, by bisection between the smallest gap and the mean of the gaps, weighted by volumes.
+/// The smallest eigenvalue of an axis that is not periodic, by bisection between the smallest gap and the mean of the gaps, weighted by
+/// volumes.
 fn bisected(axis: &AxisOperator) -> f64 {
     let total = axis.volume.iter().sum::<f64>();
     let mean = axis.gap.iter().zip(&axis.volume).map(|(gap, volume)| gap * (volume / total)).sum::<f64>();

@@ -15,7 +15,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::{Mutex, PoisonError};
 
-/// An axis of the box. `values` has one number for a side, or one number for each point of the side. `coefficients` are alpha and beta of Robin sides.
+/// An axis of the box. `values` has one number for a side, or one number for each point of the side. `coefficients` are alpha and beta of
+/// Robin sides.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct AxisArguments<'py> {

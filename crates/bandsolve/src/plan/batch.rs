@@ -1,7 +1,8 @@
 //! Many small tridiagonal systems: one system per SIMD lane, and groups of systems on each thread.
 //!
 //! All lanes eliminate in lockstep, with scaled partial pivoting by selecting values instead of branching. Periodic systems carry the last
-//! unknown and the last row along. The substitution also computes the residuals. A system whose backward error exceeds 8ε is solved again alone, by the sequential method.
+//! unknown and the last row along. The substitution also computes the residuals. A system whose backward error exceeds 8ε is solved again
+//! alone, by the sequential method.
 //!
 //! Cost per row: 4 words read, 1 word written, 1 reciprocal.
 //!
