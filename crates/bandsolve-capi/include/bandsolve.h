@@ -141,6 +141,10 @@ typedef enum {
    * Periodic: u continues at the opposite side. Set both sides of an axis to periodic, or neither.
    */
   BANDSOLVE_PERIODIC = 2,
+  /**
+   * Robin: the sum alpha u + beta du/dn is given, where du/dn is the derivative along the outward normal.
+   */
+  BANDSOLVE_ROBIN = 3,
 } bandsolve_boundary_t;
 
 /**
@@ -148,7 +152,7 @@ typedef enum {
  */
 typedef enum {
   /**
-   * At nodes. A Dirichlet side is one spacing beyond the last unknown. A Neumann side is at the last unknown.
+   * At nodes. A Dirichlet side is one spacing beyond the last unknown. A Neumann or Robin side is at the last unknown.
    */
   BANDSOLVE_NODES = 0,
   /**
@@ -420,6 +424,16 @@ typedef struct {
    * Default NULL.
    */
   const double *values;
+  /**
+   * The factor of u, if the kind is `BANDSOLVE_ROBIN`. With 0, the side is a Neumann side. If alpha / beta is negative,
+   * -Laplace can have negative eigenvalues, or be singular. Default 0.
+   */
+  double alpha;
+  /**
+   * The factor of the derivative of u along the outward normal, if the kind is `BANDSOLVE_ROBIN`. It must not be 0.
+   * Default 1.
+   */
+  double beta;
 } bandsolve_poisson_side_t;
 
 /**
