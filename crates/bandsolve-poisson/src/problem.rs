@@ -43,8 +43,9 @@ use bandsolve_kernel::arithmetic::Standard;
 ///
 /// # Cost
 /// O(log n) flops per unknown for each axis with constant spacing. A second or third axis with variable spacing or Robin sides costs O(n)
-/// flops per unknown. One axis with Robin sides costs no more than an axis with Neumann sides. On a rectangle with at least 64 unknowns
-/// along each axis and 32768 in total, and c ≥ 0, `auto` uses `pscr` for such axes, which costs O(log n) flops per unknown. Memory: see
+/// flops per unknown. On a rectangle with at least 64 unknowns along each axis and 32768 in total, c ≥ 0 and no negative α/β, `auto` uses
+/// `pscr` for such axes, which costs O(log n) flops per unknown. If the only axis of this kind is axis 0, a solve takes as long as with
+/// constant spacing and Neumann sides. If it is another axis, the solver also reorders f and u, and can take four times as long. Memory: see
 /// [`factor_bytes`](PoissonPlan::factor_bytes).
 ///
 /// # Errors
