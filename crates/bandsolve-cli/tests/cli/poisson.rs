@@ -112,6 +112,7 @@ fn boundaries_grids_and_spacings_are_by_axis() {
     bandsolve(&["poisson", "3", "--boundary", "robin:1:0=2"]).fails(2, "BETA is 0");
     bandsolve(&["poisson", "3", "--boundary", "robyn"]).fails(2, "robin:ALPHA:BETA");
     // u = 1 also solves u + 2 ∂u/∂n = 1.
+    let zeros = npy(&folder, "zeros.npy", ("False", "(12,)"), &[0.0; 12]);
     let found = json(&["3", "4", "--rhs", &zeros, "--boundary", "robin:1:2=1/dirichlet=1,neumann"]);
     assert_eq!(found["boundary"], serde_json::json!([["robin", "dirichlet"], ["neumann", "neumann"]]));
     assert_eq!(found["boundary_coefficients"], serde_json::json!([[[1.0, 2.0], null], [null, null]]));
