@@ -134,6 +134,7 @@ def boxes(rng, dtype, empty):
         ((12, 7), {"spacing": (0.25, 0.5), "shift": 0.5, "grid": ("node", "cell")}),
         ((12, 7), {"boundary": ((("dirichlet", rng.random(7)), "neumann"), "periodic")}),
         ((12, 5, 6), {"coordinates": (points, None, None), "boundary": ("dirichlet", ("neumann", rng.random((12, 6))), "periodic")}),
+        ((12, 7), {"boundary": ((("robin", 1.5, 0.5, rng.random(7)), "neumann"), ("dirichlet", ("robin", 2.0, 0.8)))}),
         ((9, 8), {"boundary": "neumann", "grid": "cell", "mean": 0.75, "removable": np.inf}),
     ]:
         mine, f = own(shape[0], empty), rng.normal(size=shape).astype(dtype)
@@ -214,6 +215,8 @@ def errors():
         refused(ValueError, f"rank {last}: axis 0 is", ours.solve_poisson, COMM, np.ones((4, 3)), other)
         refused(ValueError, f"rank {last}: shift, mean", ours.solve_poisson, COMM, np.ones((4, 3)), shift=other)
         sides = ("dirichlet", np.full(3, other)), "neumann"
+        refused(ValueError, f"rank {last}: axis 0 is", ours.solve_poisson, COMM, np.ones((4, 3)), boundary=(sides, "periodic"))
+        sides = ("robin", 1.0, other), "neumann"
         refused(ValueError, f"rank {last}: axis 0 is", ours.solve_poisson, COMM, np.ones((4, 3)), boundary=(sides, "periodic"))
         refused(ValueError, f"rank {last}: shape of a plane", ours.solve_poisson, COMM, np.ones((4, 4 if COMM.rank == last else 3)))
         # Ranks that disagree about the size of blocks.

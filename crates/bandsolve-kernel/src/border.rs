@@ -13,7 +13,7 @@ use crate::number::{Element, Lanes, Machine, Scalar};
 
 /// The equation that begins as x₀, without the unknowns that are eliminated.
 #[derive(Clone, Copy)]
-pub(super) struct Border<E, const R: usize> {
+pub(super) struct CarriedEquation<E, const R: usize> {
     /// The coefficients of the unknown that is eliminated next, and of the unknown after it.
     near: E,
     next: E,
@@ -25,7 +25,7 @@ pub(super) struct Border<E, const R: usize> {
 /// A pivot row: the reciprocal of its pivot, and the coefficients of the next two unknowns and of the last one.
 pub(super) type BorderedPivotRow<E, const R: usize> = ([E; 4], [E; R]);
 
-impl<E: Copy, const R: usize> Border<E, R> {
+impl<E: Copy, const R: usize> CarriedEquation<E, R> {
     /// x₀ = 0, which the row of the corner entry receives.
     #[inline(always)]
     pub(super) fn new<V: Lanes>() -> Self

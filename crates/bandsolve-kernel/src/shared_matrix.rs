@@ -45,7 +45,7 @@ pub struct SharedStep<T: Scalar> {
 
 /// The factors of a matrix.
 #[derive(Debug)]
-pub struct SharedFactors<T: Scalar> {
+pub struct SharedMatrixFactors<T: Scalar> {
     pub steps: Vec<SharedStep<T>>,
     /// Of a periodic matrix, for each row: the factor by which y is subtracted from the last row, and the quotient of the
     /// coefficient of the last unknown by the pivot. Empty if the matrix is open.
@@ -55,10 +55,10 @@ pub struct SharedFactors<T: Scalar> {
 /// Factor a matrix of n rows. A periodic one has n ≥ 3. The lists of `factors` are empty, with room for n elements.
 ///
 /// Returns whether all pivots are large enough.
-pub fn factor<T: Scalar>(rows: &Rows<'_, T>, factors: &mut SharedFactors<T>) -> bool {
+pub fn factor<T: Scalar>(rows: &Rows<'_, T>, factors: &mut SharedMatrixFactors<T>) -> bool {
     let n = rows.n();
     debug_assert!(!rows.periodic || n >= 3);
-    let SharedFactors { steps, border } = factors;
+    let SharedMatrixFactors { steps, border } = factors;
     let large = |size: T::Real| size.to_f64() > T::Real::NO_PIVOT;
     let scaled_row = |j: usize| {
         let (sub, diag, sup) = rows.row(j);
@@ -135,13 +135,13 @@ pub fn memory<T: Scalar>(simd: Simd, n: usize) -> usize {
 /// replaced by its conjugate.
 pub fn solve<T: Scalar>(
     simd: Simd,
-    (factors, conj): (&SharedFactors<T>, bool),
+    (factors, conj): (&SharedMatrixFactors<T>, bool),
     systems: SharedSystems<'_, T>,
     (out, first): (&Shared<'_, T>, usize),
     ([errors, sizes], memory): ([&mut [T::Real]; 2], &mut [T::Real]),
 ) -> bool {
     let SharedSystems { rhs, n, strides, count } = systems;
-    let SharedFactors { steps, border } = factors;
+    let SharedMatrixFactors { steps, border } = factors;
     assert!(n > 0 && steps.len() == n && count >= least_count::<T>(simd));
     assert!(border.is_empty() || border.len() == n);
     assert!(strides.lane == 1 || strides.row == 1);

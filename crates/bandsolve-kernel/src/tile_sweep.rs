@@ -4,7 +4,7 @@
 //! block by block.
 
 use super::Machine;
-use super::border::Border;
+use super::border::CarriedEquation;
 use super::sweep::{
     Chain, Check, Choice, LanePivots, Least, PartitionEnds, Rotation, Row, check_row, each, prefer_first_row, rule,
 };
@@ -132,7 +132,7 @@ struct Carried<M, E, const R: usize> {
     /// Whether the row was the pivot row of the previous unknown.
     was_pivot: M,
     /// Of a periodic system.
-    border: Border<E, R>,
+    border: CarriedEquation<E, R>,
 }
 
 impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool, const PERIODIC: bool>
@@ -183,7 +183,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool, const PERIOD
             let end = if OPEN { self.m } else { self.m - 1 };
             let chain = Chain { spike: first[0], near: first[0], next: first[0], rhs: *first };
             let zero = V::splat(V::Real::ZERO);
-            let mut carried = Carried { chain, was_pivot: zero.gt(zero), border: Border::new() };
+            let mut carried = Carried { chain, was_pivot: zero.gt(zero), border: CarriedEquation::new() };
             for block in 0..self.m.div_ceil(STAGED_ROWS) {
                 let j = block * STAGED_ROWS;
                 if scaling.is_some() {

@@ -34,10 +34,11 @@ fn compare<T: PoissonScalar>(ranks: &Ranks, problem: &Poisson, shape: &[usize], 
 }
 
 pub fn slabs(ranks: &Ranks) {
-    let sides = [Boundary::dirichlet(0.5), Boundary::neumann(0.25), Boundary::periodic()];
+    let robin = Boundary::robin(1.5, 0.8, 0.3);
+    let sides = [Boundary::dirichlet(0.5), Boundary::neumann(0.25), Boundary::periodic(), robin];
     for (k, shape) in [&[9][..], &[8, 7], &[13, 6], &[1, 5], &[2, 4], &[7, 4, 6], &[16, 5, 1]].into_iter().enumerate() {
         let ranges = RankRanges::even(shape[0], ranks.size());
-        for (a, b) in [(0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0)] {
+        for (a, b) in [(0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0), (3, 1), (0, 3), (2, 3), (3, 3)] {
             let grid = if (a + b + k) % 2 == 0 { Grid::Node } else { Grid::Cell };
             let mut problem = Poisson::new(shape).grid(grid).spacing(0.25).boundary(sides[b]).mean(0.75);
             problem = problem.axis_boundary(0, sides[a], sides[a]);
@@ -46,6 +47,9 @@ pub fn slabs(ranks: &Ranks) {
         let mixed = Poisson::new(shape).axis_boundary(0, sides[0], sides[1]).shift(0.3);
         compare::<f64>(ranks, &mixed, shape, &ranges);
         compare::<f32>(ranks, &mixed, shape, &ranges);
+        let other = Poisson::new(shape).axis_boundary(0, robin, sides[1]).shift(0.3);
+        compare::<f64>(ranks, &other, shape, &ranges);
+        compare::<f32>(ranks, &other, shape, &ranges);
     }
 }
 

@@ -30,7 +30,7 @@ use crate::tuning;
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::lockstep::{self, LockstepOptions, Shared, Systems};
 use bandsolve_kernel::scalar::peak;
-use bandsolve_kernel::shared_matrix::{self, SharedFactors, SharedSystems};
+use bandsolve_kernel::shared_matrix::{self, SharedMatrixFactors, SharedSystems};
 use bandsolve_kernel::spread::each_chunk;
 use bandsolve_kernel::spread::spread;
 use bandsolve_kernel::sweep::{self, COMPLEX_SLACK};
@@ -67,7 +67,7 @@ pub struct BatchFactor<'m, T: Scalar> {
     a: Arc<TridiagonalBatch<'m, T>>,
     decision: Decision,
     /// The factors of a shared matrix and of its transpose, computed by the first solve. `None` if a pivot is too small.
-    shared: [Lazy<Option<SharedFactors<T>>>; 2],
+    shared: [Lazy<Option<SharedMatrixFactors<T>>>; 2],
     /// The factors of each system, if systems are solved one by one.
     alone: Option<SystemsAlone<'m, T>>,
 }
@@ -108,7 +108,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
     }
 
     /// The factors of a shared matrix. `None` if each system has its own, for options that need other pivots, and if a pivot is too small.
-    fn shared(&self, op: Op) -> Result<Option<&SharedFactors<T>>> {
+    fn shared(&self, op: Op) -> Result<Option<&SharedMatrixFactors<T>>> {
         let options = &self.decision.options;
         let standard = options.pivoting == Pivoting::ScaledPartial && options.noise_threshold == 0.0;
         let usual = standard && self.a.is_periodic() == self.a.has_corners();
@@ -119,7 +119,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let factor = || {
             let (system, n) = (self.a.try_system(0)?, self.a.n());
             let border = reserved(if self.a.is_periodic() { n } else { 0 })?;
-            let mut factors = SharedFactors { steps: reserved(n)?, border };
+            let mut factors = SharedMatrixFactors { steps: reserved(n)?, border };
             let op = if transposed { Op::Transpose } else { Op::Plain };
             Ok(shared_matrix::factor(&op.rows(&system), &mut factors).then_some(factors))
         };

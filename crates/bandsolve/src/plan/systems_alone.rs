@@ -27,7 +27,7 @@ pub(super) struct SystemsAlone<'m, T: Scalar> {
 }
 
 /// The systems of a task: the first one, their x, memory, and the result.
-type Part<'a, T> = (usize, &'a mut [T], &'a mut [u8], Result<Option<Report>>);
+type SystemsOfTask<'a, T> = (usize, &'a mut [T], &'a mut [u8], Result<Option<Report>>);
 
 impl<'m, T: Scalar> SystemsAlone<'m, T> {
     /// Factor each system if this takes less time than a batch: only contiguous systems, with matrices of their own.
@@ -85,7 +85,7 @@ impl<'m, T: Scalar> SystemsAlone<'m, T> {
             (of_part, memory) = core::mem::take(&mut memory).split_at_mut(self.bytes());
             (part * share, x, of_part, Ok(None))
         });
-        let mut parts: SmallVec<[Part<'_, T>; 8]> = parts.collect();
+        let mut parts: SmallVec<[SystemsOfTask<'_, T>; 8]> = parts.collect();
         spread(parts.len(), 0..parts.len(), &mut parts[..], &|_, parts| {
             for (first, x, memory, result) in parts {
                 for (s, x) in (*first..).zip(x.chunks_exact_mut(n)) {
