@@ -4,9 +4,9 @@
 //! the coefficient of the last unknown as the spike of the chain. It also carries one more equation, which begins as
 //! x₀. Its last form, multiplied by the corner entry of the last row, is added to that row.
 //!
-//! The open rows are eliminated with row exchanges, so their residuals are small whatever the last unknown is. The last
-//! row is only a candidate for the pivot of the unknown before the last. Its residual is small unless the coefficients
-//! of the carried equation grow.
+//! The open rows are eliminated with row exchanges. Their residuals are therefore small for any value of the last
+//! unknown. The last row is a candidate for the pivot of the unknown before the last, and of no other. Its residual is
+//! small unless the coefficients of the carried equation grow.
 
 use super::sweep::{Chain, Row, each};
 use crate::number::{Element, Lanes, Machine, Scalar};

@@ -239,7 +239,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool, const PERIOD
         least: &mut Least<V>,
     ) -> Carried<V::Mask, E, R> {
         let Carried { mut chain, was_pivot, mut border } = carried;
-        // SAFETY: row j < m of the tile is staged, and j − 1 is one of the m pivot rows.
+        // SAFETY: row j < m of the tile is staged, and j − 1 is one of the m pivot rows and, if periodic, of the m spikes.
         unsafe {
             let mut row = self.tile.at::<V, E>(j).row::<V, E>(0);
             if PERIODIC && j + 1 == self.m {

@@ -1,6 +1,6 @@
 //! Documented properties other than accuracy: same results for any number of threads, error positions, extreme values, choice of method, memory.
 
-use crate::common::{distance, kinds, problem, right_hand_side, write_out};
+use crate::common::{check_single, distance, kinds, problem, right_hand_side, write_out};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Error, Simd};
 use bandsolve_poisson::{
@@ -66,13 +66,7 @@ fn solve_functions_agree_for_any_content_of_scratch() {
 #[test]
 fn single_precision() {
     for axis in kinds(40, 1.0) {
-        let axes = [axis, kinds(33, 1.0)[2].clone()];
-        let f: Vec<f32> = right_hand_side(40 * 33, 1).iter().map(|f| *f as f32).collect();
-        let solution = problem(&axes, 0.0).plan::<f32>().unwrap().solve(&f).unwrap();
-        assert!(solution.report.backward_error <= 8.0 * f64::from(f32::EPSILON));
-        let exact = write_out(&axes, 0.0).solve(&f.iter().map(|f| f64::from(*f)).collect::<Vec<_>>());
-        let u: Vec<f64> = solution.values.iter().map(|u| f64::from(*u)).collect();
-        assert!(distance(&u, &exact) <= 2e-5, "{:e}", distance(&u, &exact));
+        check_single(axis);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Robin sides, α·u + β·∂u/∂n = g: compared with banded LU and with exact solutions, singular problems, invalid coefficients.
 
-use crate::common::{Axis, check, distance, kinds, problem, right_hand_side, stretched, write_out};
+use crate::common::{Axis, check, check_single, kinds, problem, right_hand_side, stretched, write_out};
 use bandsolve::Error;
 use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, Side};
 
@@ -112,13 +112,7 @@ fn large_problems_and_threads() {
 #[test]
 fn single_precision() {
     for axis in robin_kinds(40, 1.0, 1.0) {
-        let axes = [axis, kinds(33, 1.0)[2].clone()];
-        let f: Vec<f32> = right_hand_side(40 * 33, 1).iter().map(|f| *f as f32).collect();
-        let solution = problem(&axes, 0.0).plan::<f32>().unwrap().solve(&f).unwrap();
-        assert!(solution.report.backward_error <= 8.0 * f64::from(f32::EPSILON));
-        let exact = write_out(&axes, 0.0).solve(&f.iter().map(|f| f64::from(*f)).collect::<Vec<_>>());
-        let u: Vec<f64> = solution.values.iter().map(|u| f64::from(*u)).collect();
-        assert!(distance(&u, &exact) <= 2e-5, "{:e}", distance(&u, &exact));
+        check_single(axis);
     }
 }
 
