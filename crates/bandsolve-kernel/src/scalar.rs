@@ -1,6 +1,6 @@
 //! The implementations for the four number types: `f32`, `f64`, `c32`, `c64`; and functions of numbers.
 
-use crate::number::{ByType, Complex32, Complex64, Lanes, RealScalar, Scalar};
+use crate::number::{ByType, Lanes, RealScalar, Scalar};
 
 macro_rules! real_scalar {
     ($t:ident, $int:ident, $name:literal, $instance:ident, $exponent:literal, $normal:literal) => {
@@ -114,7 +114,7 @@ real_scalar!(f64, i64, "f64", of_f64, 0x7ff0_0000_0000_0000, 0x7fd0_0000_0000_00
 
 #[cfg(feature = "complex")]
 macro_rules! complex_scalar {
-    ($t:ident, $real:ident, $name:literal, $instance:ident) => {
+    ($t:ty, $real:ident, $name:literal, $instance:ident) => {
         impl Scalar for $t {
             type Real = $real;
             type Element<V: Lanes<Real = $real>> = crate::element::ComplexElement<V>;
@@ -158,9 +158,9 @@ macro_rules! complex_scalar {
 }
 
 #[cfg(all(feature = "single", feature = "complex"))]
-complex_scalar!(Complex32, f32, "c32", of_c32);
+complex_scalar!(crate::number::Complex32, f32, "c32", of_c32);
 #[cfg(feature = "complex")]
-complex_scalar!(Complex64, f64, "c64", of_c64);
+complex_scalar!(crate::number::Complex64, f64, "c64", of_c64);
 
 /// The larger of |Re v| and |Im v|. Unlike `abs1`, it is finite for all finite v.
 #[inline(always)]
