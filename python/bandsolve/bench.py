@@ -16,16 +16,18 @@ __all__ = ()
 
 
 def times(contestants, seconds):
-    """Median and least times of functions that take turns."""
+    """Median and least times of functions that take turns, in a new random order each time: each finds the caches and the threads
+    as another one leaves them."""
+    rng = np.random.default_rng(1)
     found = [[] for _ in contestants]
     for contestant in contestants:
         contestant()
     end = time.perf_counter() + seconds * len(contestants)
     while time.perf_counter() < end or len(found[0]) < 3:
-        for contestant, own in zip(contestants, found):
+        for k in rng.permutation(len(contestants)):
             begin = time.perf_counter()
-            contestant()
-            own.append(time.perf_counter() - begin)
+            contestants[k]()
+            found[k].append(time.perf_counter() - begin)
     return [(float(np.median(own)), min(own)) for own in found]
 
 
@@ -91,7 +93,7 @@ def factored(seconds):
             lu, x = bandsolve.factor_tridiagonal(sub[1:], diag, sup[:-1]), np.empty_like(rhs)
             *of_lapack, _ = trf(sub[1:], diag, sup[:-1])
             calls = [lambda: lu.solve(rhs, out=x), lambda: lu.solve(rhs), lambda: trs(*of_lapack, rhs),
-                     lambda: bandsolve.solve_tridiagonal(sub[1:], diag, sup[:-1], rhs)]
+                     lambda: bandsolve.solve_tridiagonal(sub[1:], diag, sup[:-1], rhs, out=x)]
             if mkl:
                 arrays = [np.array(sub[1:]), np.array(diag), np.array(sup[:-1]), np.empty(n - 2, diag.dtype)]
                 calls.append(solver_of_mkl(mkl, of_type + "gtt", (), arrays, rhs))
