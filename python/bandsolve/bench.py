@@ -1,4 +1,5 @@
-"""Times beside SciPy: ``python -m bandsolve.bench``, and of time loops: ``python -m bandsolve.bench --factored``, also beside MKL."""
+"""Times beside SciPy: ``python -m bandsolve.bench``. With ``--factored``, times of time loops, also beside MKL. With ``--jax``, times of
+`bandsolve.jax` beside ``jax.lax.linalg.tridiagonal_solve``."""
 
 import argparse
 import contextlib
@@ -137,6 +138,44 @@ def factored(seconds):
         line(f"one matrix, 512 systems of 1000 rows, axis {axis}", *times(calls, seconds), "lapack.dgttrs, order F")
 
 
+def beside_jax(seconds):
+    """Solves inside ``jit``, and solves with the gradients of all four arrays, beside those of JAX."""
+    import jax
+
+    import bandsolve.jax
+
+    jax.config.update("jax_enable_x64", True)
+    rng = np.random.default_rng(1)
+
+    def lax(sub, diag, sup, rhs):
+        return jax.lax.linalg.tridiagonal_solve(sub, diag, sup, rhs[..., None])[..., 0]
+
+    def ours(sub, diag, sup, rhs):
+        return bandsolve.jax.solve_tridiagonal(sub, diag, sup, rhs, padded=True)
+
+    def gradients(solve):
+        return jax.grad(lambda *arrays: solve(*arrays).sum(), argnums=(0, 1, 2, 3))
+
+    def one_matrix(solve):
+        return jax.vmap(solve, in_axes=(None, None, None, 0))
+
+    def shared(sub, diag, sup, rhs):
+        # JAX has no form for one matrix but columns.
+        return jax.lax.linalg.tridiagonal_solve(sub, diag, sup, rhs.T).T
+
+    cases = [(f"one system, n = {n}", (n,), (n,), ours, lax) for n in (100, 1000, 10_000, 100_000, 1_000_000)]
+    cases += [(f"100 systems, n = {n}", (100, n), (100, n), jax.vmap(ours), lax) for n in (100, 1000)]
+    cases += [(f"100 systems with one matrix, n = {n}", (n,), (100, n), one_matrix(ours), shared) for n in (100, 1000)]
+    for name, of_matrix, of_rhs, *solvers in cases:
+        off, diag, rhs = rng.uniform(-1, 1, of_matrix), rng.uniform(2, 3, of_matrix), rng.uniform(-1, 1, of_rhs)
+        sub, sup = off.copy(), off.copy()
+        sub[..., 0] = sup[..., -1] = 0
+        arrays = [jax.numpy.asarray(array) for array in (sub, diag, sup, rhs)]
+        for what, functions in (("", solvers), (", gradients", map(gradients, solvers))):
+            calls = [lambda f=jax.jit(function): jax.block_until_ready(f(*arrays)) for function in functions]
+            line(name + what, *times(calls, seconds), "tridiagonal_solve of JAX")
+
+
 def _band_of(blocks, width):
     """The matrix of sub, diag and sup in LAPACK's band storage with room for exchanges."""
     _, n, block, _ = blocks.shape
@@ -184,15 +223,19 @@ def main():
     parser.add_argument("--threads", type=int, help="threads of bandsolve [all]")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each is measured [1]")
     parser.add_argument("--factored", action="store_true", help="solves with one matrix again and again, as in time loops")
+    parser.add_argument("--jax", action="store_true", help="solves and gradients inside jit, beside JAX's own")
     args = parser.parse_args()
     from scipy.linalg import solve_banded
     from scipy.linalg.lapack import dgbtrf, dgbtrs, dgttrf, dgttrs
 
     bandsolve.set_num_threads(args.threads)
     rng = np.random.default_rng(1)
-    print(f"{'':44} {'bandsolve':>12} {'SciPy':>12}  {'':28} {'ratio':>6} {'least':>6}")
+    peer = "JAX" if args.jax else "SciPy"
+    print(f"{'':44} {'bandsolve':>12} {peer:>12}  {'':28} {'ratio':>6} {'least':>6}")
     if args.factored:
         return factored(args.seconds)
+    if args.jax:
+        return beside_jax(args.seconds)
     for n in (10, 100, 1000, 10_000, 100_000, 1_000_000):
         sub, diag, sup, rhs = rng.random((4, n))
         ab = np.array([np.roll(sup, 1), diag, np.roll(sub, -1)])
