@@ -17,6 +17,7 @@ pub mod blocks;
 mod border;
 mod by_type;
 pub mod columns;
+pub mod combine;
 pub mod definite;
 pub mod dense;
 pub mod dense_lu;

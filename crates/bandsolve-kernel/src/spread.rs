@@ -5,6 +5,7 @@
 
 use crate::threads::{Callable, available, count, join_calls};
 pub use crate::tuning::tasks;
+use core::marker::PhantomData;
 use core::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -33,6 +34,79 @@ impl<T: Send> Split for RowsOf<'_, T> {
     fn split(self, rows: usize) -> (Self, Self) {
         let (left, right) = self.0.split_at_mut(rows * self.1);
         (RowsOf(left, self.1), RowsOf(right, self.1))
+    }
+}
+
+/// Vectors of equal length, one after the other in an array. A part has the same rows of all of them.
+pub struct VectorsOf<'a, T> {
+    /// The first row of the part in the first vector.
+    first: *mut T,
+    /// The distance from one vector to the next, and the number of vectors.
+    stride: usize,
+    count: usize,
+    /// The number of rows of the part.
+    rows: usize,
+    /// The number of rows that count as one when the part is split.
+    piece: usize,
+    of: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: a part is the only one with its rows, as a mutable slice of them would be.
+unsafe impl<T: Send> Send for VectorsOf<'_, T> {}
+
+impl<'a, T> VectorsOf<'a, T> {
+    /// The vectors of n elements in `array`, one every `stride` elements, to be split into pieces of `piece` rows.
+    pub fn new(array: &'a mut [T], (n, stride): (usize, usize), piece: usize) -> Self {
+        assert!(n <= stride, "vectors may not overlap");
+        let count = array.len().checked_div(stride).unwrap_or(usize::MAX);
+        Self { first: array.as_mut_ptr(), stride, count, rows: n, piece, of: PhantomData }
+    }
+
+    /// The rows of vector k.
+    #[inline(always)]
+    pub fn vector(&self, k: usize) -> &[T] {
+        assert!(k < self.count, "there are {} vectors", self.count);
+        // SAFETY: the array has this vector, and the part is the only one with these rows.
+        unsafe { core::slice::from_raw_parts(self.first.add(k * self.stride), self.rows) }
+    }
+
+    /// The rows of all vectors.
+    #[inline(always)]
+    pub fn all(&self) -> OthersOf<'_, T> {
+        OthersOf { of: self, except: usize::MAX }
+    }
+
+    /// The rows of vector k, to be written, and those of the others.
+    #[inline(always)]
+    pub fn around(&mut self, k: usize) -> (&mut [T], OthersOf<'_, T>) {
+        assert!(k < self.count, "there are {} vectors", self.count);
+        // SAFETY: as for `vector`. The part is borrowed as long as the rows are, and the others do not give this vector.
+        let target = unsafe { core::slice::from_raw_parts_mut(self.first.add(k * self.stride), self.rows) };
+        (target, OthersOf { of: self, except: k })
+    }
+}
+
+/// The vectors of a part, without the one that is written: see [`VectorsOf::around`].
+pub struct OthersOf<'a, T> {
+    of: &'a VectorsOf<'a, T>,
+    except: usize,
+}
+
+impl<'a, T> OthersOf<'a, T> {
+    /// The rows of vector k.
+    #[inline(always)]
+    pub fn vector(&self, k: usize) -> &'a [T] {
+        assert!(k != self.except, "vector {k} is being written");
+        self.of.vector(k)
+    }
+}
+
+impl<T: Send> Split for VectorsOf<'_, T> {
+    fn split(self, rows: usize) -> (Self, Self) {
+        let rows = (rows * self.piece).min(self.rows);
+        // SAFETY: these rows are inside the first vector.
+        let behind = unsafe { self.first.add(rows) };
+        (Self { rows, ..self }, Self { first: behind, rows: self.rows - rows, ..self })
     }
 }
 
@@ -157,6 +231,30 @@ mod tests {
             };
             let all = chunks((len.div_ceil(wide), least), RowsOf(&mut values, wide), &add, (0, &|a, b| a + b));
             assert!(all == len && values.iter().enumerate().all(|(k, v)| k == *v), "{len} {wide} {least}");
+        }
+    }
+
+    #[test]
+    fn every_row_of_every_vector_once() {
+        for (n, piece, least) in [(0, 4, 1), (1, 4, 1), (4, 4, 1), (5, 4, 1), (3000, 7, 1), (3000, 7, 0)] {
+            let stride = n + n % 3;
+            let mut values: Vec<usize> = (0..3 * stride + n / 2).collect();
+            each_chunk(
+                (n.div_ceil(piece), least),
+                VectorsOf::new(&mut values, (n, stride), piece),
+                &|chunk, mut part| {
+                    let first = chunk * piece;
+                    for k in 0..3 {
+                        let expected = (first..(first + piece).min(n)).map(|row| k * stride + row);
+                        assert!(part.vector(k).iter().copied().eq(expected));
+                        let (rows, others) = part.around(k);
+                        rows.iter_mut().for_each(|v| *v += 1);
+                        assert_eq!(others.vector((k + 1) % 3).len(), rows.len());
+                    }
+                },
+            );
+            let is_row = |k: usize| k < 3 * stride && k % stride < n;
+            assert!(values.iter().enumerate().all(|(k, v)| *v == k + usize::from(is_row(k))), "{n} {piece} {least}");
         }
     }
 

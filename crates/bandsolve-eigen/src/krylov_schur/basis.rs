@@ -226,7 +226,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             combined.fill(T::ZERO);
             for (j, vector) in combined.chunks_exact_mut(n.max(1)).enumerate() {
                 minus.iter_mut().zip(q.column(j)).for_each(|(minus, q)| *minus = -q);
-                self.reducer.subtract_combination(vector, array, &minus);
+                self.reducer.subtract_combination(vector, (array, n), &minus);
             }
             array[..n * new].copy_from_slice(&combined);
             array.copy_within(n * old..n * (old + 1), n * new);
@@ -246,7 +246,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             let negative = |y: &Complex64| if T::COMPLEX { -y } else { -(y * unit.conj()) };
             minus.iter_mut().zip(y).for_each(|(minus, y)| *minus = negative(y));
             part.fill(T::ZERO);
-            self.reducer.subtract_combination(&mut part, &self.v, &minus);
+            self.reducer.subtract_combination(&mut part, (&self.v, n), &minus);
             x.iter_mut().zip(&part).for_each(|(x, part)| *x += unit * bandsolve::vectors::widen(*part));
         }
         Ok(x)
@@ -260,7 +260,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
         let (known, next) = self.v.split_at_mut(at * n);
         let (w, h, again) = (&mut next[..n], &mut self.coefficients[..at], &mut self.again[..at]);
         if !self.weighted {
-            return Ok(self.reducer.orthogonalize(known, w, h, again));
+            return Ok(self.reducer.orthogonalize((known, n), w, h, again));
         }
         for pass in [&mut *h, &mut *again] {
             let (bv, part) = (&self.bv, &*w);
@@ -268,7 +268,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
                 let products = sums.iter_mut().enumerate();
                 products.for_each(|(k, sum)| *sum += dot(&bv[k * n..][rows.clone()], &part[rows.clone()]));
             });
-            self.reducer.subtract_combination(w, known, pass);
+            self.reducer.subtract_combination(w, (known, n), pass);
         }
         h.iter_mut().zip(&*again).for_each(|(h, again)| *h += *again);
         self.norm_of(at)

@@ -10,11 +10,9 @@
 
 use super::monitor::Monitor;
 use super::report::Ending;
-use super::run::{KrylovRun, KrylovVectors, broken, cut};
-use bandsolve::dyn_stack::PodStack;
-use bandsolve::vectors::{PIECE, dot, each_piece, narrow, norm_squared};
-use bandsolve::{Complex64, Result, Scalar};
-use bandsolve_kernel::spread::RowsOf;
+use super::run::{KrylovRun, R, broken, own};
+use bandsolve::vectors::{LinearCombination, VectorId};
+use bandsolve::{Complex64, Result};
 
 /// The first iteration in which the preconditioner is tested. Further tests follow at powers of two.
 const FIRST_TEST: usize = 32;
@@ -23,51 +21,36 @@ const FIRST_TEST: usize = 32;
 const COSINE: f64 = 0.1;
 
 /// Iterate from x, which has the residual r.
-pub(super) fn cycle<T: Scalar>(
-    run: &mut KrylovRun<'_, T>,
-    monitor: &mut Monitor<'_, T>,
-    KrylovVectors { x, r, workspace, spare }: KrylovVectors<'_, T>,
-    stack: &mut PodStack,
-) -> Result<Ending> {
-    let (n, flexible) = (run.n, run.is_flexible());
-    let ([p, q, z], _) = cut(workspace, n);
+pub(super) fn cycle(run: &mut KrylovRun<'_>, monitor: &mut Monitor<'_>) -> Result<Ending> {
+    let (x, flexible) = (VectorId::Solution, run.flexible);
+    let [p, q, z] = [own(0), own(1), own(2)];
     // z = M⁻¹·r, p = z, ρ = rᴴ·z
-    run.precondition(r, z, stack)?;
-    p.copy_from_slice(z);
-    let mut rho = run.reducer.dot(r, z);
+    run.precondition(R, z)?;
+    run.vectors.copy(z, p);
+    let mut rho = run.vectors.dot(R, z);
     loop {
         // q = A·p, α = ρ / (pᴴ·q). Both numbers are positive if matrix and preconditioner are positive definite.
-        run.apply(p, q, spare, stack)?;
-        let curvature = run.reducer.dot(p, q).re;
+        run.apply(p, q)?;
+        let curvature = run.vectors.dot(p, q).re;
         if !(curvature > 0.0 && rho.re > 0.0) {
             return Ok(broken(&[rho, curvature.into()]));
         }
         let alpha = rho.re / curvature;
         // x ← x + α·p, r ← r − α·q, with ‖r‖₂
-        let a: T = narrow(Complex64::from(alpha));
         let mut squared = [Complex64::default()];
-        run.reducer.sums((RowsOf(&mut *x, PIECE), RowsOf(&mut *r, PIECE)), &mut squared, &|rows, (x, r), sums| {
-            let (p, q) = (&p[rows.clone()], &q[rows]);
-            for k in 0..p.len() {
-                x.0[k] += a * p[k];
-                r.0[k] -= a * q[k];
-            }
-            sums[0].re += norm_squared(r.0);
-        });
-        let norm = run.reducer.root(squared[0].re, r);
-        if let Some(ending) = monitor.step_to(norm, x) {
+        let (steps, along) = ([(alpha.into(), p)], [((-alpha).into(), q)]);
+        let both = [LinearCombination::add_to(x, &steps), LinearCombination::add_to(R, &along)];
+        run.vectors.combine(&both, &[(R, R)], &mut squared);
+        let norm = run.vectors.root(squared[0].re, R);
+        if let Some(ending) = monitor.step_to(norm, run.vectors) {
             return Ok(ending);
         }
         // z = M⁻¹·r, ρ_next = rᴴ·z, and qᴴ·z for a preconditioner that changes or is tested
-        run.precondition(r, z, stack)?;
+        run.precondition(R, z)?;
         let is_test = monitor.iterations >= FIRST_TEST && monitor.iterations.is_power_of_two();
         let mut sums = [Complex64::default(); 2];
-        run.reducer.sums((), &mut sums, &|rows, (), sums| {
-            sums[0] += dot(&r[rows.clone()], &z[rows.clone()]);
-            if flexible || is_test {
-                sums[1] += dot(&q[rows.clone()], &z[rows]);
-            }
-        });
+        let count = if flexible || is_test { 2 } else { 1 };
+        run.vectors.combine(&[], &[(R, z), (q, z)][..count], &mut sums[..count]);
         let next = sums[0];
         // The previous residual is r + α·q. Its product with z is 0 if M is Hermitian.
         let across = next + alpha * sums[1];
@@ -78,9 +61,6 @@ pub(super) fn cycle<T: Scalar>(
         let beta = if flexible { -alpha * sums[1].re / rho.re } else { next.re / rho.re };
         rho = next;
         // p = z + β·p
-        let b: T = narrow(Complex64::from(beta));
-        each_piece(n, RowsOf(&mut *p, PIECE), &|rows, p| {
-            p.0.iter_mut().zip(&z[rows]).for_each(|(p, z)| *p = *z + b * *p);
-        });
+        run.set(LinearCombination { plus: Some(z), ..LinearCombination::of(p, &[(beta.into(), p)]) });
     }
 }

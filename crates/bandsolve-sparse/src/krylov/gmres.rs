@@ -11,18 +11,17 @@
 
 use super::monitor::Monitor;
 use super::report::Ending;
-use super::run::{KrylovRun, KrylovVectors, cut};
-use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::vectors::{PIECE, divide, each_piece, narrow};
-use bandsolve::{Complex64, RealScalar, Result, Scalar};
-use bandsolve_kernel::spread::RowsOf;
+use super::run::{FIRST, KrylovRun, ONE, R, SPARE, own};
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::vectors::{LinearCombination, VectorId, divide};
+use bandsolve::{Complex64, Result};
 
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 
-/// Scratch memory for the small least squares problem.
-pub(super) fn small_scratch(restart: usize) -> StackReq {
+/// Number of complex numbers in the small least squares problem.
+pub(super) fn small_numbers(restart: usize) -> usize {
     let width = restart.saturating_add(1);
-    StackReq::new::<Complex64>(width.saturating_mul(restart.saturating_add(4)))
+    width.saturating_mul(restart.saturating_add(4))
 }
 
 /// The least squares problem min ‖g − H·y‖ with an upper Hessenberg matrix that grows by columns. Rotations bring it to triangular form.
@@ -89,72 +88,68 @@ impl LeastSquares<'_> {
 }
 
 /// Run one cycle from x, which has the residual r.
-pub(super) fn cycle<T: Scalar>(
-    run: &mut KrylovRun<'_, T>,
-    monitor: &mut Monitor<'_, T>,
+pub(super) fn cycle(
+    run: &mut KrylovRun<'_>,
+    monitor: &mut Monitor<'_>,
     restart: usize,
-    KrylovVectors { x, r, workspace, spare }: KrylovVectors<'_, T>,
     stack: &mut PodStack,
 ) -> Result<Ending> {
-    let n = run.n;
-    let flexible = run.is_flexible();
+    let (x, z, flexible) = (VectorId::Solution, SPARE[1], run.flexible);
     let width = restart + 1;
     let (h, stack) = stack.make_with(width * restart, |_| ZERO);
     let (rotations, stack) = stack.make_with(2 * width, |_| ZERO);
     let (g, stack) = stack.make_with(width, |_| ZERO);
-    let (again, stack) = stack.make_with(width, |_| ZERO);
+    let (again, _) = stack.make_with(width, |_| ZERO);
     let mut small = LeastSquares { width, h, rotations, g };
-    // The columns of V = (v₀, …, vₘ), and M⁻¹·vⱼ for each j if the preconditioner changes.
-    let ([basis], preconditioned) = cut(workspace, width * n);
-    let ([spare, z], _) = cut(spare, n);
+    // The columns of V = (v₀, …, vₘ), and behind them M⁻¹·vⱼ for each j if the preconditioner changes.
+    let (basis, preconditioned) = (FIRST, FIRST + width);
 
     // v₀ = r / ‖r‖₂, g = ‖r‖₂·e₀
-    let norm = run.reducer.norm(r);
+    let norm = run.vectors.norm(R);
     small.g[0] = Complex64::from(norm);
-    basis[..n].copy_from_slice(r);
-    scale(&mut basis[..n], 1.0 / norm);
+    run.set(LinearCombination::of(own(0), &[((1.0 / norm).into(), R)]));
     // Relative size of a column that consists of rounding errors.
-    let noise = 4.0 * T::Real::EPSILON.to_f64();
+    let noise = 4.0 * run.vectors.epsilon();
     let (mut columns, mut ending) = (0, None);
     while columns < restart && ending.is_none() {
-        let (j, (known, next)) = (columns, basis.split_at_mut((columns + 1) * n));
-        let (v, w) = (&known[j * n..], &mut next[..n]);
+        let j = columns;
+        let (v, w) = (own(j), own(j + 1));
         // z = M⁻¹·vⱼ, w = A·z
-        let z = if flexible { &mut preconditioned[j * n..][..n] } else { &mut *z };
-        run.precondition(v, z, stack)?;
-        run.apply(z, w, spare, stack)?;
+        let z = if flexible { VectorId::Work(preconditioned + j) } else { z };
+        run.precondition(v, z)?;
+        run.apply(z, w)?;
         // hᵢⱼ = vᵢᴴ·w and w ← w − Σᵢ hᵢⱼ·vᵢ for i ≤ j; hⱼ₊₁ⱼ = ‖w‖₂
         let column = small.column(j);
-        let norm = run.reducer.orthogonalize(known, w, &mut column[..=j], &mut again[..=j]);
+        let norm = run.vectors.orthogonalize(basis, w, &mut column[..=j], &mut again[..=j]);
         column[j + 1] = Complex64::from(norm);
         let whole = norm_of(&column[..=j + 1]);
         // No new direction: the space contains the solution, or the matrix is singular.
         let complete = norm <= noise * whole;
         let residual = small.rotate(j);
         columns += 1;
-        ending = monitor.step(if norm.is_finite() { residual } else { f64::NAN });
+        ending = monitor.step(if norm.is_finite() { residual } else { f64::NAN }, run.vectors);
         if complete && ending.is_none() {
             ending = Some(Ending::Breakdown);
         }
         // vⱼ₊₁ = w / hⱼ₊₁ⱼ
-        scale(w, 1.0 / norm);
+        run.set(LinearCombination::of(w, &[((1.0 / norm).into(), w)]));
     }
     if ending == Some(Ending::NotFinite) {
         columns -= 1;
     }
-    // y minimises ‖g − H·y‖₂. The reducer only subtracts combinations, so change the sign.
+    // y minimises ‖g − H·y‖₂. The vectors only subtract combinations, so change the sign.
     let regular = small.solve(columns, noise);
     let y = &mut small.g[..columns];
     y.iter_mut().for_each(|y| *y = -*y);
     if flexible {
         // x ← x + Σⱼ yⱼ·M⁻¹·vⱼ, with the preconditioner of each step
-        run.reducer.subtract_combination(x, preconditioned, y);
+        run.vectors.subtract_combination(x, preconditioned, y);
     } else {
         // x ← x + M⁻¹·(V·y)
-        r.fill(T::ZERO);
-        run.reducer.subtract_combination(r, basis, y);
-        run.precondition(r, z, stack)?;
-        each_piece(n, RowsOf(x, PIECE), &|rows, x| x.0.iter_mut().zip(&z[rows]).for_each(|(x, z)| *x += *z));
+        run.set(LinearCombination::of(R, &[]));
+        run.vectors.subtract_combination(R, basis, y);
+        run.precondition(R, z)?;
+        run.set(LinearCombination::add_to(x, &[(ONE, z)]));
     }
     Ok(match ending {
         Some(ending) => ending,
@@ -168,10 +163,4 @@ fn norm_of(h: &[Complex64]) -> f64 {
     let squared = h.iter().map(Complex64::norm_sqr).sum::<f64>();
     let safe = (1e-200..1e200).contains(&squared);
     if safe { squared.sqrt() } else { h.iter().fold(0.0, |norm: f64, h| norm.hypot(h.norm())) }
-}
-
-/// w ← c·w.
-fn scale<T: Scalar>(w: &mut [T], c: f64) {
-    let c: T = narrow(Complex64::from(c));
-    each_piece(w.len(), RowsOf(w, PIECE), &|_, w| w.0.iter_mut().for_each(|w| *w *= c));
 }

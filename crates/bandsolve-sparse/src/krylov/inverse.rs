@@ -2,13 +2,14 @@
 
 use super::report::{Ending, IterationProgress, IterationReport};
 use super::solver::KrylovSolver;
-use super::units::{multiply, towards_one};
+use super::units::towards_one;
 use crate::random::mixed;
 use crate::scratch::{buffer, stack};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::memory::zeroed;
-use bandsolve::vectors::{Reducer, agree_on};
+use bandsolve::vectors::{PIECE, Reducer, agree_on, each_piece, times};
 use bandsolve::{Communicator, Error, LinearOperator, RealScalar, Result, Scalar};
+use bandsolve_kernel::spread::RowsOf;
 use core::fmt::{self, Debug, Formatter};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -104,7 +105,7 @@ impl<T: Scalar> LinearOperator<T> for KrylovInverse<'_, T> {
 
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
         // Scale A, so that no product leaves the range of the type.
-        let scaled = ScaledOperator { a: self.a, by: towards_one::<T>(self.size) };
+        let scaled = ScaledOperator { a: self.a, by: towards_one(T::Real::EPSILON.to_f64(), self.size) };
         let a: &dyn LinearOperator<T> = if scaled.by == 1.0 { self.a } else { &scaled };
         let mut failed = None;
         if self.fallback.is_none() || !self.has_failed.load(Ordering::Relaxed) {
@@ -146,6 +147,13 @@ impl<T: Scalar> KrylovInverse<'_, T> {
         let rounding = 8.0 * T::Real::EPSILON.to_f64() * (by * self.size * reducer.norm(y) + report.rhs_norm);
         // Do not accept an infinite bound.
         Ok(Some(report).filter(|report| !(rounding.is_finite() && report.residual_norm <= rounding)))
+    }
+}
+
+/// v ← by·v, where `by` is a power of two.
+fn multiply<T: Scalar>(v: &mut [T], by: f64) {
+    if by != 1.0 {
+        each_piece(v.len(), RowsOf(v, PIECE), &|_, v| v.0.iter_mut().for_each(|v| *v = times(*v, by)));
     }
 }
 

@@ -1,14 +1,25 @@
 //! The progress of an iteration: its history, its best x, and its end.
 
-use super::report::{Ending, IterationProgress};
+use super::report::Ending;
+use super::run::{BEST, SCRATCH};
 use super::units::Units;
-use bandsolve::Scalar;
-use bandsolve::vectors::{PIECE, each_piece};
-use bandsolve_kernel::spread::RowsOf;
+use bandsolve::vectors::{VectorId, Vectors};
 use core::ops::ControlFlow;
 
+/// The norms of an iteration, unscaled, for its callback.
+#[derive(Clone, Copy)]
+pub(super) struct Norms {
+    pub iteration: usize,
+    pub residual_norm: f64,
+    pub preconditioned_norm: f64,
+    pub tolerance: f64,
+}
+
+/// Gets the norms after an iteration, and the bytes of x if it exists.
+pub(super) type Watch<'w> = dyn FnMut(Norms, Option<&[u8]>) -> ControlFlow<()> + 'w;
+
 /// Records an iteration, and decides when it ends.
-pub(super) struct Monitor<'a, T: Scalar> {
+pub(super) struct Monitor<'a> {
     pub history: Vec<f64>,
     pub iterations: usize,
     /// Number of cycles that the method began.
@@ -23,23 +34,15 @@ pub(super) struct Monitor<'a, T: Scalar> {
     scale: f64,
     /// The norm that the method knows after the last iteration.
     preconditioned_norm: f64,
-    /// The best x so far, up to a factor of 2 in the residual.
-    best: &'a mut [T],
+    /// The norm of the best x so far, up to a factor of 2. The vector [`BEST`] holds this x.
     best_norm: f64,
     /// `best_norm` at the last call of [`has_halved`](Self::has_halved).
     last_best_norm: f64,
-    /// Memory for the unscaled x, if the system is scaled.
-    view: &'a mut [T],
-    watch: &'a mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
+    watch: &'a mut Watch<'a>,
 }
 
-impl<'a, T: Scalar> Monitor<'a, T> {
-    pub fn new(
-        (limit, tolerance): (usize, f64),
-        units: Units,
-        (best, view): (&'a mut [T], &'a mut [T]),
-        watch: &'a mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
-    ) -> Self {
+impl<'a> Monitor<'a> {
+    pub fn new((limit, tolerance): (usize, f64), units: Units, watch: &'a mut Watch<'a>) -> Self {
         let mut history = Vec::new();
         // Memory for a usual history. A longer one grows, in fewer and fewer iterations.
         _ = history.try_reserve(limit.saturating_add(1).min(1 << 20));
@@ -54,16 +57,14 @@ impl<'a, T: Scalar> Monitor<'a, T> {
             left_scale: 1.0,
             scale: 1.0,
             preconditioned_norm: f64::INFINITY,
-            best,
             best_norm,
             last_best_norm: f64::INFINITY,
-            view,
             watch,
         }
     }
 
     /// Record that a cycle begins from an x with this residual. `norm` is the norm that the method knows.
-    pub fn restart(&mut self, (residual, norm): (f64, f64), left_scale: f64, x: &[T]) {
+    pub fn restart(&mut self, (residual, norm): (f64, f64), left_scale: f64, vectors: &mut dyn Vectors) {
         if self.history.is_empty() {
             self.history.push(self.units.unscaled(residual));
         }
@@ -71,28 +72,28 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         self.scale = if norm > 0.0 { residual / norm } else { 1.0 };
         if residual < self.best_norm {
             self.best_norm = residual;
-            self.best.copy_from_slice(x);
+            vectors.copy(VectorId::Solution, BEST);
         }
     }
 
     /// Record an iteration, after which the method knows this norm. Returns the reason if the method must stop. `Converged` only means that x is worth a
     /// check.
-    pub fn step(&mut self, norm: f64) -> Option<Ending> {
-        self.advance(norm, None)
+    pub fn step(&mut self, norm: f64, vectors: &mut dyn Vectors) -> Option<Ending> {
+        self.advance(norm, vectors, false)
     }
 
     /// Record an iteration of a method that has x after each iteration. Keeps x if the method goes on.
-    pub fn step_to(&mut self, norm: f64, x: &[T]) -> Option<Ending> {
-        let ending = self.advance(norm, Some(x));
+    pub fn step_to(&mut self, norm: f64, vectors: &mut dyn Vectors) -> Option<Ending> {
+        let ending = self.advance(norm, vectors, true);
         if ending.is_none() {
-            self.keep(norm, x);
+            self.keep(norm, vectors);
         }
         ending
     }
 
     /// Call the callback with an x that exists only at the end of a cycle. Returns `Cancelled` if the callback ends the iteration.
-    pub fn cycle(&mut self, x: &[T]) -> Option<Ending> {
-        self.notify(self.preconditioned_norm, Some(x))
+    pub fn cycle(&mut self, vectors: &mut dyn Vectors) -> Option<Ending> {
+        self.notify(self.preconditioned_norm, vectors, true)
     }
 
     /// Whether the residual of the last iteration is small enough according to the method.
@@ -100,7 +101,7 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         self.preconditioned_norm * self.scale <= self.tolerance
     }
 
-    fn advance(&mut self, norm: f64, x: Option<&[T]>) -> Option<Ending> {
+    fn advance(&mut self, norm: f64, vectors: &mut dyn Vectors, has_x: bool) -> Option<Ending> {
         let residual_norm = norm * self.scale;
         self.iterations += 1;
         self.preconditioned_norm = norm;
@@ -108,7 +109,7 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         if !norm.is_finite() {
             return Some(Ending::NotFinite);
         }
-        let cancelled = self.notify(norm, x);
+        let cancelled = self.notify(norm, vectors, has_x);
         if cancelled.is_some() {
             return cancelled;
         }
@@ -118,24 +119,31 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         (self.iterations >= self.limit).then_some(Ending::IterationLimit)
     }
 
-    fn notify(&mut self, norm: f64, x: Option<&[T]>) -> Option<Ending> {
+    fn notify(&mut self, norm: f64, vectors: &mut dyn Vectors, has_x: bool) -> Option<Ending> {
         let units = self.units;
-        let view = &mut *self.view;
-        let progress = IterationProgress {
+        let norms = Norms {
             iteration: self.iterations,
             residual_norm: units.unscaled(norm * self.scale),
             preconditioned_norm: units.unscaled(norm / self.left_scale),
             tolerance: units.unscaled(self.tolerance),
-            x: x.map(|x| if units.is_plain() { x } else { units.unscale_to(x, view) }),
         };
-        (self.watch)(progress).is_break().then_some(Ending::Cancelled)
+        let mut flow = ControlFlow::Continue(());
+        if !has_x {
+            flow = (self.watch)(norms, None);
+        } else if units.is_plain() {
+            vectors.read(VectorId::Solution, &mut |x| flow = (self.watch)(norms, Some(x)));
+        } else {
+            vectors.scale(VectorId::Solution, SCRATCH, units.inverse());
+            vectors.read(SCRATCH, &mut |x| flow = (self.watch)(norms, Some(x)));
+        }
+        flow.is_break().then_some(Ending::Cancelled)
     }
 
     /// Keep x if its residual is less than half of that of the x kept before.
-    fn keep(&mut self, norm: f64, x: &[T]) {
+    fn keep(&mut self, norm: f64, vectors: &mut dyn Vectors) {
         if norm * self.scale < 0.5 * self.best_norm {
             self.best_norm = norm * self.scale;
-            each_piece(x.len(), RowsOf(&mut *self.best, PIECE), &|rows, best| best.0.copy_from_slice(&x[rows]));
+            vectors.copy(VectorId::Solution, BEST);
         }
     }
 
@@ -145,8 +153,8 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         self.best_norm < before
     }
 
-    /// The best x, and the norm of its residual as the method knew it. `None` if no x was kept.
-    pub fn best(&mut self) -> Option<(&mut [T], f64)> {
-        self.best_norm.is_finite().then_some((&mut *self.best, self.best_norm))
+    /// The norm of the residual of the best x, as the method knew it. `None` if no x was kept.
+    pub fn best(&self) -> Option<f64> {
+        self.best_norm.is_finite().then_some(self.best_norm)
     }
 }

@@ -5,11 +5,9 @@
 
 use super::monitor::Monitor;
 use super::report::Ending;
-use super::run::{Known, KrylovRun, KrylovVectors, cut};
-use bandsolve::dyn_stack::PodStack;
-use bandsolve::vectors::{PIECE, each_piece, narrow};
-use bandsolve::{Complex64, Result, Scalar};
-use bandsolve_kernel::spread::RowsOf;
+use super::run::{Known, KrylovRun, R, own};
+use bandsolve::Result;
+use bandsolve::vectors::{LinearCombination, VectorId};
 
 /// Number of steps without a smaller residual after which iterative refinement has stagnated. Each step should gain digits. With a constant
 /// preconditioner, the limit is the number of unknowns: a residual can move through all of them before it vanishes.
@@ -18,27 +16,18 @@ const FRUITLESS: usize = 20;
 const GAIN: f64 = 1.0 - 1e-5;
 
 /// Iterate from x, which has the residual r.
-pub(super) fn cycle<T: Scalar>(
-    run: &mut KrylovRun<'_, T>,
-    monitor: &mut Monitor<'_, T>,
-    damping: f64,
-    KrylovVectors { x, r, workspace, spare }: KrylovVectors<'_, T>,
-    stack: &mut PodStack,
-) -> Result<Ending> {
-    let ([z], _) = cut(workspace, run.n);
-    let omega: T = narrow(Complex64::from(damping));
-    let limit = if run.is_flexible() { FRUITLESS } else { run.all.max(FRUITLESS) };
+pub(super) fn cycle(run: &mut KrylovRun<'_>, monitor: &mut Monitor<'_>, damping: f64) -> Result<Ending> {
+    let z = own(0);
+    let limit = if run.flexible { FRUITLESS } else { run.all.max(FRUITLESS) };
     let (mut smallest, mut fruitless) = (f64::INFINITY, 0);
     loop {
         // z = M⁻¹·r
-        run.precondition(r, z, stack)?;
+        run.precondition(R, z)?;
         // x ← x + ω·z
-        each_piece(run.n, RowsOf(&mut *x, PIECE), &|rows, x| {
-            x.0.iter_mut().zip(&z[rows]).for_each(|(x, z)| *x += omega * *z);
-        });
+        run.set(LinearCombination::add_to(VectorId::Solution, &[(damping.into(), z)]));
         // r = rhs − A·x, and ‖r‖₂
-        let norm = run.start(x, Known::Step, r, spare, stack)?.norm;
-        if let Some(ending) = monitor.step_to(norm, x) {
+        let norm = run.start(Known::Step)?.norm;
+        if let Some(ending) = monitor.step_to(norm, run.vectors) {
             return Ok(ending);
         }
         if norm < GAIN * smallest {

@@ -1,15 +1,15 @@
 //! The Krylov solver: tolerances, restarts and stopping.
 
 use super::method::{KrylovMethod, PreconditionerSide};
-use super::monitor::Monitor;
+use super::monitor::{Monitor, Norms, Watch};
 use super::report::{Ending, IterationProgress, IterationReport};
-use super::run::{Known, KrylovRun, KrylovVectors, Start};
+use super::run::{FIRST, Known, KrylovRun, SCALED, Start};
 use super::units::Units;
 use super::{bicgstab, cg, gmres, idr, richardson};
 use crate::scratch::{buffer, check, stack};
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::vectors::{Reducer, agree};
-use bandsolve::{Alone, Communicator, Error, LinearOperator, Result, Scalar};
+use bandsolve::vectors::{HostVectors, Reducer, VectorId, Vectors, agree};
+use bandsolve::{Alone, Communicator, Complex64, Error, LinearOperator, Result, Scalar};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::by_type;
 use core::ops::ControlFlow;
@@ -157,8 +157,10 @@ impl<'c> KrylovSolver<'c> {
         let n = a.rows();
         let operators = preconditioner.map_or(StackReq::EMPTY, |m| m.apply_scratch()).or(a.apply_scratch());
         let (vectors, sums) = method.needs(preconditioner.is_some_and(|m| m.changes()));
-        let long = StackReq::new::<T>(n.saturating_mul(vectors + 6)).and(Reducer::scratch(n, sums));
-        long.and(method.small_scratch()).and(operators)
+        let (length, alignment) =
+            (HostVectors::<T>::stride(n).saturating_mul(FIRST + vectors), HostVectors::<T>::ALIGNMENT);
+        let long = StackReq::new_aligned::<T>(length, alignment).and(Reducer::scratch(n, sums));
+        long.and(StackReq::new::<Complex64>(method.small_numbers())).and(operators)
     }
 
     /// Solve A·x = rhs, starting from the x that you pass. For several right-hand sides call [`solve_columns`](Self::solve_columns).
@@ -253,13 +255,12 @@ impl<'c> KrylovSolver<'c> {
     }
 
     /// Run cycles of the method from the residual of x, until this residual is small enough or stops falling. Returns its norm, too.
-    fn iterate<T: Scalar>(
+    fn iterate(
         &self,
-        run: &mut KrylovRun<'_, T>,
-        monitor: &mut Monitor<'_, T>,
-        mut vectors: KrylovVectors<'_, T>,
+        run: &mut KrylovRun<'_>,
+        monitor: &mut Monitor<'_>,
         mut known: Known,
-        stack: &mut PodStack,
+        small: &mut PodStack,
     ) -> Result<(Ending, f64)> {
         // The last and the smallest norm of the residual that the method knows, in the scaling of the first cycle.
         let (mut before, mut least) = (f64::INFINITY, f64::INFINITY);
@@ -268,13 +269,12 @@ impl<'c> KrylovSolver<'c> {
         let mut last = Ending::Converged;
         loop {
             // Round x as the caller will get it: claims must hold for this x.
-            let KrylovVectors { x, r, spare, .. } = vectors.reborrow();
-            run.units.round(x);
-            let Start { residual, norm, proved } = run.start(x, known, r, spare, stack)?;
+            run.units.round(run.vectors, VectorId::Solution);
+            let Start { residual, norm, proved } = run.start(known)?;
             if !residual.is_finite() || !norm.is_finite() {
                 return Ok((Ending::NotFinite, residual));
             }
-            monitor.restart((residual, norm), run.left_scale, x);
+            monitor.restart((residual, norm), run.left_scale, run.vectors);
             if proved {
                 return Ok((Ending::Converged, residual));
             }
@@ -302,9 +302,9 @@ impl<'c> KrylovSolver<'c> {
             (before, least) = (size, size.min(least));
             monitor.cycles += 1;
             let method = run.method;
-            last = method.cycle(run, monitor, vectors.reborrow(), stack)?;
+            last = method.cycle(run, monitor, small)?;
             if matches!(self.method, KrylovMethod::Gmres { .. }) && last != Ending::Cancelled {
-                last = monitor.cycle(vectors.x).unwrap_or(last);
+                last = monitor.cycle(run.vectors).unwrap_or(last);
             }
             known = if monitor.is_small() { Known::Claimed } else { Known::Nothing };
         }
@@ -373,37 +373,37 @@ impl<T: Scalar> KrylovCall<'_, T> {
         bandsolve::vectors::agree_on(solver.communicator, room)?;
         solver.agree_alike(preconditioner.is_some())?;
         let (vectors, sums) = method.needs(preconditioner.is_some_and(|m| m.changes()));
-        let (mut reducer, stack) = Reducer::new(solver.communicator, n, sums, stack);
-        let (r, stack) = stack.make_raw::<T>(n);
-        let (best, stack) = stack.make_raw::<T>(n);
-        let (spare, stack) = stack.make_raw::<T>(2 * n);
-        let (workspace, stack) = stack.make_raw::<T>(n * vectors);
-        // These two are written only if the system is scaled.
-        let (view, stack) = stack.make_raw::<T>(n);
-        let (scaled, stack) = stack.make_raw::<T>(n);
-        let (mut rhs_norm, x_norm) = (reducer.norm(rhs), reducer.norm(x));
-        let units = Units::of::<T>(rhs_norm, x_norm);
-        let rhs = if units.is_plain() { rhs } else { units.scale_to(rhs, scaled) };
+        let (reducer, stack) = Reducer::new(solver.communicator, n, sums, stack);
+        let (small, stack) = stack.make_raw::<Complex64>(method.small_numbers());
+        let (length, alignment) = (HostVectors::<T>::stride(n) * (FIRST + vectors), HostVectors::<T>::ALIGNMENT);
+        let (work, stack) = stack.make_aligned_raw::<T>(length, alignment);
+        let vectors: &mut dyn Vectors = &mut HostVectors { a, m: preconditioner, rhs, x, work, reducer, stack };
+        let (mut rhs, mut rhs_norm) = (VectorId::Rhs, vectors.norm(VectorId::Rhs));
+        let x_norm = vectors.norm(VectorId::Solution);
+        let units = Units::of(vectors.epsilon(), rhs_norm, x_norm);
         if !units.is_plain() {
-            rhs_norm = reducer.norm(rhs);
-            units.scale(x);
+            vectors.scale(rhs, SCALED, units.scaled(1.0));
+            rhs = SCALED;
+            rhs_norm = vectors.norm(rhs);
+            units.scale(vectors, VectorId::Solution);
         }
         let tolerance = (solver.rtol * rhs_norm).max(units.scaled_bound(solver.atol));
         let limit = solver.max_iterations.unwrap_or_else(|| all.saturating_mul(10).min(10_000));
-        let mut monitor = Monitor::new((limit, tolerance), units, (best, view), watch);
-        let communicator = solver.communicator;
+        let watch: &mut Watch<'_> = &mut |norms, x| {
+            let Norms { iteration, residual_norm, preconditioned_norm, tolerance } = norms;
+            let x = x.map(bytemuck::cast_slice);
+            watch(IterationProgress { iteration, residual_norm, preconditioned_norm, tolerance, x })
+        };
+        let mut monitor = Monitor::new((limit, tolerance), units, watch);
         let mut run = KrylovRun {
+            vectors,
             method,
-            a,
-            m: preconditioner,
-            side,
+            side: preconditioner.map(|_| side),
+            flexible: preconditioner.is_some_and(|m| m.changes()),
             rhs,
             rhs_norm,
             tolerance,
-            n,
             all,
-            communicator,
-            reducer,
             units,
             left_scale: 1.0,
             products: 0,
@@ -411,16 +411,15 @@ impl<T: Scalar> KrylovCall<'_, T> {
             steps: 0,
         };
         let known = if x_norm == 0.0 { Known::Zero } else { Known::Nothing };
-        let mut vectors = KrylovVectors { x, r, workspace, spare };
-        let ended = solver.iterate(&mut run, &mut monitor, vectors.reborrow(), known, stack);
-        let ended = ended.and_then(|ended| run.finish(&mut monitor, ended, vectors, stack));
-        let attention = ended.as_ref().ok().and_then(|(_, residual)| run.attention(x, *residual));
+        let ended = solver.iterate(&mut run, &mut monitor, known, PodStack::new(bytemuck::cast_slice_mut(small)));
+        let ended = ended.and_then(|ended| run.finish(&monitor, ended));
+        let attention = ended.as_ref().ok().and_then(|(_, residual)| run.attention(*residual));
         // Unscale x also if an operator has failed, since x belongs to the caller.
-        units.unscale(x);
+        units.unscale(run.vectors, VectorId::Solution);
         let (ending, residual) = ended?;
         Ok(IterationReport {
             method: solver.method,
-            side: preconditioner.map(|_| side),
+            side: run.side,
             ending,
             iterations: monitor.iterations,
             restarts: monitor.cycles.saturating_sub(1),
@@ -455,29 +454,24 @@ impl KrylovMethod {
         }
     }
 
-    /// Scratch memory for small matrices.
-    fn small_scratch(&self) -> StackReq {
+    /// Number of complex numbers in small matrices.
+    fn small_numbers(&self) -> usize {
         match self {
-            Self::Gmres { restart } => gmres::small_scratch(*restart),
-            Self::Idr { space } => idr::small_scratch(*space),
-            _ => StackReq::EMPTY,
+            Self::Gmres { restart } => gmres::small_numbers(*restart),
+            Self::Idr { space } => idr::small_numbers(*space),
+            _ => 0,
         }
     }
 
-    /// Iterate from x with the residual r, until the recurrence reaches the tolerance, or the iteration ends for another reason.
-    fn cycle<T: Scalar>(
-        &self,
-        run: &mut KrylovRun<'_, T>,
-        monitor: &mut Monitor<'_, T>,
-        vectors: KrylovVectors<'_, T>,
-        stack: &mut PodStack,
-    ) -> Result<Ending> {
+    /// Iterate from x with the residual r, until the recurrence reaches the tolerance, or the iteration ends for another reason. `small` is memory for
+    /// small matrices.
+    fn cycle(&self, run: &mut KrylovRun<'_>, monitor: &mut Monitor<'_>, small: &mut PodStack) -> Result<Ending> {
         match self {
-            Self::Gmres { restart } => gmres::cycle(run, monitor, *restart, vectors, stack),
-            Self::Bicgstab => bicgstab::cycle(run, monitor, vectors, stack),
-            Self::Cg => cg::cycle(run, monitor, vectors, stack),
-            Self::Idr { space } => idr::cycle(run, monitor, *space, vectors, stack),
-            Self::Richardson { damping } => richardson::cycle(run, monitor, *damping, vectors, stack),
+            Self::Gmres { restart } => gmres::cycle(run, monitor, *restart, small),
+            Self::Bicgstab => bicgstab::cycle(run, monitor),
+            Self::Cg => cg::cycle(run, monitor),
+            Self::Idr { space } => idr::cycle(run, monitor, *space, small),
+            Self::Richardson { damping } => richardson::cycle(run, monitor, *damping),
         }
     }
 }
