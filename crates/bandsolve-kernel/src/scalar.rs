@@ -120,14 +120,14 @@ macro_rules! complex_scalar {
             type Element<V: Lanes<Real = $real>> = crate::element::ComplexElement<V>;
             const COMPLEX: bool = true;
             const NAME: &'static str = $name;
-            const ZERO: Self = $t { re: 0.0, im: 0.0 };
-            const ONE: Self = $t { re: 1.0, im: 0.0 };
+            const ZERO: Self = Self { re: 0.0, im: 0.0 };
+            const ONE: Self = Self { re: 1.0, im: 0.0 };
             fn by_type<B: ByType>(argument: B::Argument<Self>) -> B::Output<Self> {
                 B::$instance(argument)
             }
             #[inline(always)]
             fn from_parts(re: $real, im: $real) -> Self {
-                $t { re, im }
+                Self { re, im }
             }
             #[inline(always)]
             fn re(self) -> $real {
@@ -139,7 +139,7 @@ macro_rules! complex_scalar {
             }
             #[inline(always)]
             fn conj(self) -> Self {
-                $t { re: self.re, im: -self.im }
+                Self { re: self.re, im: -self.im }
             }
             #[inline(always)]
             fn abs(self) -> $real {
