@@ -92,6 +92,22 @@ __device__ __forceinline__ void dot_piece(const T* left, const T* right, u32 cou
   __syncthreads();
 }
 
+// Add the sums of all pieces in order. All threads load them into shared memory first, since a load takes far longer than an
+// addition.
+template <class T> __device__ __forceinline__ void add_pieces(const Combine<T>& all, double* shared) {
+  const u32 parts = 2 * all.dots, room = PIECE / parts;
+  double sum = 0;
+  for (u32 piece = 0; piece < gridDim.x; piece += room) {
+    const u32 count = smaller(room, gridDim.x - piece) * parts;
+    const double* const sums = all.partial + (size_t)piece * parts;
+    for (u32 k = threadIdx.x; k < count; k += blockDim.x) shared[k] = load_relaxed(&sums[k]);
+    __syncthreads();
+    for (u32 k = threadIdx.x; k < count && threadIdx.x < parts; k += parts) sum += shared[k];
+    __syncthreads();
+  }
+  if (threadIdx.x < parts) all.sums[threadIdx.x] = sum;
+}
+
 // Combine vectors and compute inner products, with one thread block per piece. The last thread block adds the sums of the
 // pieces.
 template <class T> __device__ __forceinline__ void combine(const Combine<T>& all) {
@@ -112,12 +128,9 @@ template <class T> __device__ __forceinline__ void combine(const Combine<T>& all
     __threadfence();
   }
   __syncthreads();
-  if (!*is_last) return;
-  const u32 parts = 2 * all.dots;
-  if (threadIdx.x < parts) {
-    double sum = 0;
-    for (u32 piece = 0; piece < gridDim.x; ++piece) sum += load_relaxed(&all.partial[(size_t)piece * parts + threadIdx.x]);
-    all.sums[threadIdx.x] = sum;
-  }
+  const bool last = *is_last;
+  __syncthreads();
+  if (!last) return;
+  add_pieces(all, shared);
   if (threadIdx.x == 0) *all.arrived = 0;
 }

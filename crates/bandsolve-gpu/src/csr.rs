@@ -64,7 +64,7 @@ pub struct DeviceCsr<T> {
 /// A matrix in the form that the kernels use (`product.cuh`).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct SparseRows {
+struct CsrArguments {
     rows: u32,
     entries: u32,
     arrays: [u64; 3],
@@ -260,7 +260,7 @@ impl<T: DeviceScalar> DeviceCsr<T> {
         let RowOperation { ending, term, arguments } = operation;
         let (pointers, columns) = (self.row_pointers.slice(..), self.column_indices.slice(..));
         let addresses = [pointers.address(), columns.address(), self.values.slice(..).address()];
-        let matrix = SparseRows { rows: self.rows() as u32, entries: self.entries() as u32, arrays: addresses };
+        let matrix = CsrArguments { rows: self.rows() as u32, entries: self.entries() as u32, arrays: addresses };
         let carries = scratch.slice(PEAKS..).address();
         let with = || Arguments::default().with(matrix).with(arguments).with(carries);
         let name = |template: &str| format!("{template}_{}{ending}", T::NAME);

@@ -97,7 +97,8 @@ fn c64_like_the_cpu() {
 
 #[test]
 fn as_many_terms_as_possible() {
-    let n = 2000;
+    // More pieces than the last thread block adds at a time.
+    let n = 70 * PIECE + 300;
     let most = DeviceVectors::<f32>::MAX_TERMS.max(DeviceVectors::<f32>::MAX_DOTS);
     let mut vectors = DeviceVectors::<f32>::new(&device(Order::Random), n, most + 1).unwrap();
     for k in 0..most {
