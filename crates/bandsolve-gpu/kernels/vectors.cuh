@@ -116,8 +116,7 @@ template <class T> __device__ __forceinline__ void combine(const Combine<T>& all
   const u32 first = blockIdx.x * PIECE, count = smaller(u32(PIECE), all.n - first);
   combine_piece(all, first, count);
   if (all.dots == 0) return;
-  // The new elements are those of other threads.
-  __syncthreads();
+  // The inner products use the new elements of `out` without a barrier, since each thread reads those that it has written.
   for (u32 d = 0; d < all.dots; ++d) {
     dot_piece(all.left[d] + first, all.right[d] + first, count, shared, all.partial + 2 * ((size_t)blockIdx.x * all.dots + d));
   }
