@@ -18,16 +18,16 @@ const LANES: usize = 32;
 
 /// A sparse matrix in compressed sparse row (CSR) format in the memory of a device.
 ///
-/// Thread blocks reduce tiles of 1024 entries, so long rows and empty rows do not slow down others. One thread reduces a row of at most 32 entries
-/// from left to right. The results of longer rows are joined from parts in a fixed order. All results are therefore the same in every run, bit for bit. In
-/// rows of at most 32 entries, a product has the bits of [`Csr::product`].
+/// Thread blocks reduce tiles of 1024 entries, so a long row does not slow down others. One thread reduces a row of at most 32 entries from left to
+/// right. The results of longer rows are joined from parts in a fixed order. All results are therefore the same in every run, bit for bit. In rows of at
+/// most 32 entries, a product has the bits of [`Csr::product`].
 ///
 /// All methods run on the stream of the device handle that was passed to [`new`](Self::new). They wait for the work on the streams of their
 /// arrays, and later work on these streams waits for them. Except for [`residual`](Self::residual), the host does not wait.
 ///
 /// # Cost
-/// A product reads every entry once: s + 4 bytes for numbers of s bytes. The row pointers take 4 bytes per row. Products need a second launch if a row of more than
-/// 32 entries is in several tiles.
+/// A product reads every entry once: s + 4 bytes for numbers of s bytes. The row pointers take 4 bytes per row. A product needs a second launch if a row
+/// of more than 32 entries is in several tiles. One thread block writes the results of all empty rows between two entries.
 ///
 /// # Examples
 /// ```
