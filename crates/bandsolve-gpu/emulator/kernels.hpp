@@ -13,6 +13,9 @@
 #undef CARD
 #undef SCAN
 #undef CYCLIC
+#undef PRODUCT
+#undef LARGEST
+#undef VECTORS
 #define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
 #define RESIDUAL(suffix, ...) KERNEL(residual_##suffix) KERNEL(repair_##suffix)
 #define CORRECT(suffix, ...) KERNEL(correct_##suffix) KERNEL(summarize_##suffix)
@@ -22,6 +25,9 @@
 #define CARD(suffix, ...) KERNEL(card_##suffix)
 #define SCAN(suffix, ...) KERNEL(ludown_##suffix) KERNEL(pairsdown_##suffix) KERNEL(up_##suffix)
 #define CYCLIC(suffix, ...) KERNEL(cyclic_##suffix) KERNEL(spikereduce_##suffix) KERNEL(spikesubstitute_##suffix)
+#define PRODUCT(suffix, ...) KERNEL(product_##suffix) KERNEL(join_##suffix)
+#define LARGEST(suffix, ...) KERNEL(largest_##suffix)
+#define VECTORS(suffix, ...) KERNEL(combine_##suffix)
 #define BATCH(suffix, ...) KERNEL(interleaved_##suffix) KERNEL(alone_##suffix)
 EMULATOR_LAUNCH(TYPE) {
 #include INSTANCES

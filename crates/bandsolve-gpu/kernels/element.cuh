@@ -75,6 +75,13 @@ template <class R> __device__ __forceinline__ Complex<R> times(Complex<R> a, Com
   return {fma_add(a.re, b.re, -(a.im * b.im)), fma_add(a.re, b.im, a.im * b.re)};
 }
 
+// a·b without fused operations, as sums and products of vectors on the CPU are computed.
+__device__ __forceinline__ float times_unfused(float a, float b) { return a * b; }
+__device__ __forceinline__ double times_unfused(double a, double b) { return a * b; }
+template <class R> __device__ __forceinline__ Complex<R> times_unfused(Complex<R> a, Complex<R> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
 __device__ __forceinline__ float scale(float a, float by) { return a * by; }
 __device__ __forceinline__ double scale(double a, double by) { return a * by; }
 template <class R> __device__ __forceinline__ Complex<R> scale(Complex<R> a, R by) { return {a.re * by, a.im * by}; }
@@ -133,4 +140,12 @@ template <class T, class R> __device__ __forceinline__ R backward_error(T rest, 
   if (size == R(0) && sum > R(0)) return absolute(rest);
   if (!(size >= power_of_two<R>(TINY) && size <= power_of_two<R>(Bits<R>::BIAS))) return R(1);
   return absolute(rest) / size;
+}
+
+// The value of another lane. All lanes of a warp must take part.
+__device__ __forceinline__ u32 shuffle(u32 v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
+__device__ __forceinline__ float shuffle(float v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
+__device__ __forceinline__ double shuffle(double v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
+template <class R> __device__ __forceinline__ Complex<R> shuffle(Complex<R> v, u32 lane) {
+  return {shuffle(v.re, lane), shuffle(v.im, lane)};
 }

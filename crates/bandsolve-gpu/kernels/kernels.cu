@@ -7,6 +7,9 @@
 #include "scan.cuh"
 #include "sparse.cuh"
 #include "residual.cuh"
+#include "product.cuh"
+#include "row_reductions.cuh"
+#include "vectors.cuh"
 
 #define RPTS(suffix, RULE, T, B, R, RHS, ...)                                                                                 \
   extern "C" __global__ void reduce_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Coarse<T> coarse, RULE rule) {             \
@@ -99,6 +102,21 @@
                                                       Columns<T> out, Peaks<T> coarse_peaks, Peaks<T> peaks, Rule rule) {     \
     spike_substitute<T>(cut, source, rhs, y, out, coarse_peaks, peaks, rule);                                                 \
   }
+
+#define PRODUCT(suffix, ...)                                                                                                  \
+  extern "C" __global__ void product_##suffix(SparseRows<__VA_ARGS__::Entry> a, __VA_ARGS__ op, __VA_ARGS__::Sum* carries) {  \
+    product(a, op, carries);                                                                                                  \
+  }                                                                                                                           \
+  extern "C" __global__ void join_##suffix(SparseRows<__VA_ARGS__::Entry> a, __VA_ARGS__ op,                                  \
+                                           const __VA_ARGS__::Sum* carries) {                                                 \
+    join(a, op, carries);                                                                                                     \
+  }
+
+#define LARGEST(suffix, T)                                                                                                    \
+  extern "C" __global__ void largest_##suffix(u32 n, const T* x, Peaks<T>::Word* peak) { largest<T>(n, x, peak); }
+
+#define VECTORS(suffix, T)                                                                                                    \
+  extern "C" __global__ void combine_##suffix(Combine<T> all) { combine<T>(all); }
 
 #ifdef INSTANCES
 #include INSTANCES

@@ -13,6 +13,12 @@ template <class R> struct Exact {
     rest += (sum - (s - back)) - (p + back) - error;
     sum = s;
   }
+  // Add another sum.
+  __device__ __forceinline__ void join(const Exact& later) {
+    const R s = sum + later.sum, back = s - sum;
+    rest += (sum - (s - back)) + (later.sum - back) + later.rest;
+    sum = s;
+  }
   __device__ __forceinline__ R value() const { return sum + rest; }
 };
 
@@ -20,6 +26,7 @@ template <class R> struct Rest {
   Exact<R> sum;
   __device__ __forceinline__ explicit Rest(R d) : sum{d, R(0)} {}
   __device__ __forceinline__ void subtract(R a, R x) { sum.subtract(a, x); }
+  __device__ __forceinline__ void join(const Rest& later) { sum.join(later.sum); }
   __device__ __forceinline__ R value() const { return sum.value(); }
 };
 
@@ -31,6 +38,10 @@ template <class R> struct Rest<Complex<R>> {
     re.subtract(-a.im, x.im);
     im.subtract(a.re, x.im);
     im.subtract(a.im, x.re);
+  }
+  __device__ __forceinline__ void join(const Rest& later) {
+    re.join(later.re);
+    im.join(later.im);
   }
   __device__ __forceinline__ Complex<R> value() const { return {re.value(), im.value()}; }
 };

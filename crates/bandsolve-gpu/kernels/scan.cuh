@@ -18,13 +18,6 @@ template <class T> struct Tiling {
   static constexpr u32 THREADS = 128, ROWS = sizeof(T) > 8 ? 64 / sizeof(T) : 8, TILE = THREADS * ROWS;
 };
 
-__device__ __forceinline__ u32 shuffle(u32 v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
-__device__ __forceinline__ float shuffle(float v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
-__device__ __forceinline__ double shuffle(double v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
-template <class R> __device__ __forceinline__ Complex<R> shuffle(Complex<R> v, u32 lane) {
-  return {shuffle(v.re, lane), shuffle(v.im, lane)};
-}
-
 // Several numbers.
 template <class T, int N> struct Numbers {
   T v[N];

@@ -30,6 +30,8 @@
 //! | Start a solve and continue on the host | [`DeviceSolver::start`], [`Pending`] |
 //! | Factor once, solve many times | [`DeviceSolver::factor`], [`Factored`] |
 //! | Solve with a matrix in host memory | [`Device::factor`], [`OnDevice`] |
+//! | Multiply with a sparse matrix, compute residuals | [`DeviceCsr`] |
+//! | Linear combinations and inner products for Krylov methods | [`DeviceVectors`] |
 //! | Sparse right-hand sides | [`DeviceCsc`], [`DeviceCscMut`] |
 //! | Systems that exceed the memory of one GPU | [`Spread`] |
 //! | Measured sizes | [`DeviceTuning`], [`Sizes`], [`Limits`] |
@@ -66,6 +68,7 @@
 [`bandsolve-mpi`]: ../bandsolve_mpi/index.html"
 )]
 
+mod csr;
 mod cuda;
 mod cut;
 mod device;
@@ -84,7 +87,9 @@ mod solver;
 mod sparse;
 mod spread;
 mod tuning;
+mod vectors;
 
+pub use csr::{DeviceCsr, NO_COLUMN};
 pub use device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, Limits};
 #[cfg(feature = "emulator")]
 pub use emulated::{Emulation, Order};
@@ -94,3 +99,4 @@ pub use solver::{DeviceSolver, Factored, Pending};
 pub use sparse::{DeviceCsc, DeviceCscMut};
 pub use spread::Spread;
 pub use tuning::{DeviceTuning, Sizes};
+pub use vectors::DeviceVectors;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const LONGEST: u64 = 1 << 26;
 
 /// The kernels and their headers, in the order of their dependencies.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 16] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
@@ -24,6 +24,9 @@ const SOURCES: [&str; 13] = [
     include_str!("../kernels/scan.cuh"),
     include_str!("../kernels/sparse.cuh"),
     include_str!("../kernels/residual.cuh"),
+    include_str!("../kernels/product.cuh"),
+    include_str!("../kernels/row_reductions.cuh"),
+    include_str!("../kernels/vectors.cuh"),
     include_str!("../kernels/kernels.cu"),
 ];
 
@@ -41,6 +44,9 @@ fn instance(kernel: &str) -> Option<&'static str> {
         "card" => "CARD",
         "cyclic" | "spikereduce" | "spikesubstitute" => "CYCLIC",
         "ludown" | "pairsdown" | "up" => "SCAN",
+        "product" | "join" => "PRODUCT",
+        "largest" => "LARGEST",
+        "combine" => "VECTORS",
         "check" | "scatter" | "prune" => "SPARSE",
         "factor" | "reducefactored" | "substitutefactored" => "FACTORED",
         _ => "RPTS",
@@ -213,6 +219,7 @@ mod tests {
                 "SPARSE" => "prune",
                 "CYCLIC" => "cyclic",
                 "SCAN" => "up",
+                "VECTORS" => "combine",
                 "FACTORED" => "factor",
                 other => &other.to_lowercase(),
             };
@@ -236,6 +243,10 @@ mod tests {
             "reduce_f64_1_1_larger",
             "alone_c32",
             "pairsdown_c64",
+            "join_f32",
+            "product_c64_residual",
+            "product_f64_argmax2",
+            "combine_c32",
         ] {
             let text = compile(kernel, Architecture::Portable(80)).unwrap();
             assert!(String::from_utf8(text).unwrap().contains(&format!(".entry {kernel}")));

@@ -2,12 +2,14 @@
 
 mod conformance;
 mod oracle;
+mod product;
 mod reference;
 mod repair;
 mod singular;
 mod sparse;
 mod spread;
 mod streams;
+mod vectors;
 
 use bandsolve_gpu::{Device, Emulation};
 use std::sync::LazyLock;
