@@ -9,7 +9,8 @@
 
 use super::monitor::Monitor;
 use super::report::Ending;
-use super::run::{KrylovRun, ONE, R, broken, own};
+use super::run::{KrylovRun, broken};
+use super::vectors::{ONE, R, own};
 use bandsolve::vectors::{LinearCombination, VectorId, divide};
 use bandsolve::{Complex64, Result};
 

@@ -10,7 +10,8 @@
 
 use super::monitor::Monitor;
 use super::report::Ending;
-use super::run::{KrylovRun, R, broken, own};
+use super::run::{KrylovRun, broken};
+use super::vectors::{R, own};
 use bandsolve::vectors::{LinearCombination, VectorId};
 use bandsolve::{Complex64, Result};
 

@@ -11,7 +11,8 @@
 
 use super::monitor::Monitor;
 use super::report::Ending;
-use super::run::{FIRST, KrylovRun, ONE, R, SPARE, own};
+use super::run::KrylovRun;
+use super::vectors::{FIRST, ONE, R, SPARE, own};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::vectors::{LinearCombination, VectorId, divide};
 use bandsolve::{Complex64, Result};

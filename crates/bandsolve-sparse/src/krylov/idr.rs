@@ -11,7 +11,8 @@
 
 use super::monitor::Monitor;
 use super::report::Ending;
-use super::run::{FIRST, KrylovRun, ONE, R, broken, own};
+use super::run::{KrylovRun, broken};
+use super::vectors::{FIRST, ONE, R, own};
 use crate::random::mixed;
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::vectors::{LinearCombination, MOST_TERMS, VectorId, divide};

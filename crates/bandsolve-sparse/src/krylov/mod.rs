@@ -19,6 +19,7 @@ mod richardson;
 mod run;
 mod solver;
 mod units;
+mod vectors;
 
 pub use inverse::KrylovInverse;
 pub use method::{KrylovMethod, PreconditionerSide};

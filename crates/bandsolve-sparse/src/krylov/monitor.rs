@@ -1,8 +1,8 @@
 //! The progress of an iteration: its history, its best x, and its end.
 
 use super::report::Ending;
-use super::run::{BEST, SCRATCH};
 use super::units::Units;
+use super::vectors::{BEST, SCRATCH};
 use bandsolve::vectors::{VectorId, Vectors};
 use core::ops::ControlFlow;
 

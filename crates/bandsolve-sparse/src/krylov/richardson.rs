@@ -5,7 +5,8 @@
 
 use super::monitor::Monitor;
 use super::report::Ending;
-use super::run::{Known, KrylovRun, R, own};
+use super::run::{Known, KrylovRun};
+use super::vectors::{R, own};
 use bandsolve::Result;
 use bandsolve::vectors::{LinearCombination, VectorId};
 

@@ -4,6 +4,7 @@ use super::method::{KrylovMethod, PreconditionerSide};
 use super::monitor::Monitor;
 use super::report::Ending;
 use super::units::{self, Units};
+use super::vectors::{BEST, R, SPARE};
 use crate::random::mixed;
 use bandsolve::vectors::{LinearCombination, Operator, PIECE, VectorId, Vectors};
 use bandsolve::{Complex64, Result, attention, interrupt};
@@ -12,26 +13,6 @@ use bandsolve::{Complex64, Result, attention, interrupt};
 pub(super) fn broken(numbers: &[Complex64]) -> Ending {
     if numbers.iter().all(|number| number.is_finite()) { Ending::Breakdown } else { Ending::NotFinite }
 }
-
-/// The residual of x; with the preconditioner on the left, M⁻¹ times this residual.
-pub(super) const R: VectorId = VectorId::Work(0);
-/// The best x so far.
-pub(super) const BEST: VectorId = VectorId::Work(1);
-/// Scratch for two vectors, and for a third one in rare steps.
-pub(super) const SPARE: [VectorId; 2] = [VectorId::Work(2), VectorId::Work(3)];
-pub(super) const SCRATCH: VectorId = VectorId::Work(4);
-/// The right-hand side, if it is scaled.
-pub(super) const SCALED: VectorId = VectorId::Work(5);
-/// The first of the vectors that belong to a method.
-pub(super) const FIRST: usize = 6;
-
-/// Vector k of a method.
-pub(super) const fn own(k: usize) -> VectorId {
-    VectorId::Work(FIRST + k)
-}
-
-/// 1 as a coefficient.
-pub(super) const ONE: Complex64 = Complex64::new(1.0, 0.0);
 
 /// The information about an x before its residual is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 use super::method::{KrylovMethod, PreconditionerSide};
 use super::monitor::{Monitor, Norms, Watch};
 use super::report::{Ending, IterationProgress, IterationReport};
-use super::run::{FIRST, Known, KrylovRun, SCALED, Start};
+use super::run::{Known, KrylovRun, Start};
 use super::units::Units;
+use super::vectors::{FIRST, SCALED};
 use super::{bicgstab, cg, gmres, idr, richardson};
 use crate::scratch::{buffer, check, stack};
 use bandsolve::dyn_stack::{PodStack, StackReq};
