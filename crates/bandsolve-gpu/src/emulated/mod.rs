@@ -1,10 +1,15 @@
 //! The emulator, which runs the kernels on the CPU.
 
+mod library;
+#[cfg(test)]
+mod tests;
+
 use crate::device::{Backend, HeldResource, Launch, Limits};
 use bandsolve::Result;
 use bandsolve_kernel::arithmetic::Standard;
 use core::any::Any;
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_int, c_void};
+use library::Library;
 use std::ffi::CString;
 
 /// The order in which blocks, and the threads of a block, run.
@@ -42,31 +47,26 @@ impl Default for Emulation {
 
 pub(crate) struct Emulator {
     how: Emulation,
+    library: Library,
 }
 
 impl Emulator {
     pub fn new(how: Emulation) -> Self {
-        Self { how }
+        Self { how, library: Library::LINKED }
+    }
+
+    /// An emulator that also finds data races.
+    #[cfg(feature = "races")]
+    pub fn with_races(how: Emulation) -> Self {
+        Self { how, library: Library::with_races() }
     }
 }
 
-unsafe extern "C" {
-    fn emulator_launch(
-        name: *const c_char,
-        grid: *const u32,
-        size: *const u32,
-        shared: usize,
-        arguments: *mut *mut c_void,
-        order: c_int,
-        seed: u64,
-        resident: u32,
-    ) -> c_int;
-    fn emulator_allocate(bytes: usize, at_end: c_int, first: *mut *mut c_void) -> *mut c_void;
-    fn emulator_free(pages: *mut c_void);
-}
-
 /// Memory of the emulator.
-struct Pages(*mut c_void);
+struct Pages {
+    pages: *mut c_void,
+    free: unsafe extern "C" fn(*mut c_void),
+}
 
 // SAFETY: this is plain memory, which only the methods of `Backend` access.
 unsafe impl Send for Pages {}
@@ -75,8 +75,8 @@ unsafe impl Sync for Pages {}
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: `emulator_allocate` returned this pointer.
-        unsafe { emulator_free(self.0) }
+        // SAFETY: the same library allocated these pages.
+        unsafe { (self.free)(self.pages) }
     }
 }
 
@@ -105,8 +105,8 @@ impl Backend for Emulator {
         let mut first = core::ptr::null_mut();
         // The emulator detects accesses beyond the end. For half of all sizes, it detects accesses before the beginning
         // instead.
-        // SAFETY: `first` is writable.
-        let pages = Pages(unsafe { emulator_allocate(bytes, c_int::from(bytes % 32 < 16), &mut first) });
+        let pages = (self.library.allocate)(bytes, c_int::from(bytes % 32 < 16), &mut first);
+        let pages = Pages { pages, free: self.library.free };
         Ok(HeldResource { handle: first.expose_provenance() as u64, owner: Box::new(pages) })
     }
 
@@ -170,84 +170,9 @@ impl Backend for Emulator {
         // SAFETY: the caller's promise; grid and size have three numbers each.
         let missing = unsafe {
             let (grid, size, arguments) = (grid.as_ptr(), size.as_ptr(), arguments.as_mut_ptr());
-            emulator_launch(name.as_ptr(), grid, size, launch.shared, arguments, order as c_int, seed, resident)
+            (self.library.launch)(name.as_ptr(), grid, size, launch.shared, arguments, order as c_int, seed, resident)
         };
         assert!(missing == 0, "no kernel is called {}", launch.kernel);
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::device::{Device, DeviceVec};
-    use std::process::Command;
-
-    /// Run a kernel with one block. Its arguments are arrays, followed by numbers.
-    fn run(order: Order, kernel: &str, threads: u32, shared: usize, arrays: &[&DeviceVec<u32>], numbers: &[u32]) {
-        let mut addresses: Vec<u64> = arrays.iter().map(|array| array.slice(..).address()).collect();
-        let mut numbers = numbers.to_vec();
-        let mut arguments: Vec<*mut c_void> =
-            addresses.iter_mut().map(|address| core::ptr::from_mut(address).cast()).collect();
-        arguments.extend(numbers.iter_mut().map(|number| core::ptr::from_mut(number).cast::<c_void>()));
-        let launch = Launch { kernel, blocks: 1, threads, shared, cooperative: false, stream: 0 };
-        let emulator = Emulator::new(Emulation { order, ..Emulation::default() });
-        // SAFETY: these are the kernels' arguments; the emulator detects the bugs of the broken kernels.
-        unsafe { emulator.launch(&launch, &mut arguments) }.unwrap();
-    }
-
-    /// Run a broken kernel, in a separate process that the kernel ends.
-    fn break_down(kernel: &str) {
-        let device = Device::emulated(Emulation::default());
-        let out = device.zeros::<u32>(64).unwrap();
-        let (threads, shared, numbers): (u32, usize, &[u32]) = match kernel {
-            "beyond_the_end" => (1, 0, &[64]),
-            "beyond_shared_memory" => (1, 64, &[16]),
-            "absent_lane" => (40, 0, &[]),
-            _ => (64, 0, &[]),
-        };
-        run(Order::Forward, kernel, threads, shared, &[&out], numbers);
-    }
-
-    const CHILD: &str = "BANDSOLVE_BROKEN_KERNEL";
-
-    #[test]
-    fn bugs_end_the_program_with_a_message() {
-        if let Ok(kernel) = std::env::var(CHILD) {
-            return break_down(&kernel);
-        }
-        for (kernel, message) in [
-            ("divergent_barrier", "__syncthreads() after some threads of the block returned"),
-            ("two_barriers", "threads of a block are at different __syncthreads()"),
-            ("beyond_the_end", "memory access out of bounds"),
-            ("beyond_shared_memory", "memory access out of bounds"),
-            ("absent_lane", "shuffle from a lane that does not exist"),
-            ("torn_warp", "lanes of a warp wait at different operations"),
-            ("waits_for_nobody", "threads spin forever"),
-        ] {
-            let name = "emulated::tests::bugs_end_the_program_with_a_message";
-            let mut child = Command::new(std::env::current_exe().unwrap());
-            let output = child.args([name, "--exact", "--nocapture"]).env(CHILD, kernel).output().unwrap();
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            assert!(
-                !output.status.success() && stderr.contains(message) && stderr.contains(kernel),
-                "{kernel}: {stderr}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_missing_barrier_shows_in_one_of_the_orders() {
-        let device = Device::emulated(Emulation::default());
-        let input: Vec<u32> = (0..64).collect();
-        let expected: Vec<u32> = (0..64).map(|t| (t + 1) % 64).collect();
-        let (given, out) = (device.upload(&input).unwrap(), device.zeros::<u32>(64).unwrap());
-        let is_correct = |order, wait: u32| {
-            run(order, "no_barrier", 64, 256, &[&given, &out], &[wait]);
-            out.download().unwrap() == expected
-        };
-        let orders = [Order::Forward, Order::Reverse, Order::Random];
-        assert!(orders.into_iter().all(|order| is_correct(order, 1)));
-        assert!(!orders.into_iter().all(|order| is_correct(order, 0)));
     }
 }
