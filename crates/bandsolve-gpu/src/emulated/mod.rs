@@ -1,16 +1,20 @@
 //! The emulator, which runs the kernels on the CPU.
 
 mod library;
+mod queue;
+mod streams;
 #[cfg(test)]
 mod tests;
 
 use crate::device::{Backend, HeldResource, Launch, Limits};
 use bandsolve::Result;
-use bandsolve_kernel::arithmetic::Standard;
 use core::any::Any;
 use core::ffi::{c_int, c_void};
 use library::Library;
+use queue::{Kernel, Queue, Work};
 use std::ffi::CString;
+use std::sync::{Arc, Mutex};
+use streams::{Streams, at};
 
 /// The order in which blocks, and the threads of a block, run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,25 +51,32 @@ impl Default for Emulation {
 
 pub(crate) struct Emulator {
     how: Emulation,
-    library: Library,
+    streams: Arc<Streams>,
 }
 
 impl Emulator {
     pub fn new(how: Emulation) -> Self {
-        Self { how, library: Library::LINKED }
+        Self::of(how, Library::LINKED)
     }
 
     /// An emulator that also finds data races.
     #[cfg(feature = "races")]
     pub fn with_races(how: Emulation) -> Self {
-        Self { how, library: Library::with_races() }
+        Self::of(how, Library::with_races())
+    }
+
+    fn of(how: Emulation, library: Library) -> Self {
+        let queue = Mutex::new(Queue::new(how.order, how.seed));
+        Self { how, streams: Arc::new(Streams { how, library, queue }) }
     }
 }
 
 /// Memory of the emulator.
 struct Pages {
     pages: *mut c_void,
-    free: unsafe extern "C" fn(*mut c_void),
+    address: u64,
+    bytes: usize,
+    streams: Arc<Streams>,
 }
 
 // SAFETY: this is plain memory, which only the methods of `Backend` access.
@@ -75,13 +86,10 @@ unsafe impl Sync for Pages {}
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: the same library allocated these pages.
-        unsafe { (self.free)(self.pages) }
+        self.streams.finish_users(self.address, self.bytes);
+        // SAFETY: the same library allocated these pages, and no work uses them.
+        unsafe { (self.streams.library.free)(self.pages) }
     }
-}
-
-fn at(address: u64) -> *mut u8 {
-    core::ptr::with_exposed_provenance_mut(address as usize)
 }
 
 impl Backend for Emulator {
@@ -105,16 +113,18 @@ impl Backend for Emulator {
         let mut first = core::ptr::null_mut();
         // The emulator detects accesses beyond the end. For half of all sizes, it detects accesses before the beginning
         // instead.
-        let pages = (self.library.allocate)(bytes, c_int::from(bytes % 32 < 16), &mut first);
-        let pages = Pages { pages, free: self.library.free };
-        Ok(HeldResource { handle: first.expose_provenance() as u64, owner: Box::new(pages) })
+        let pages = (self.streams.library.allocate)(bytes, c_int::from(bytes % 32 < 16), &mut first);
+        let address = first.expose_provenance() as u64;
+        let owner = Pages { pages, address, bytes, streams: self.streams.clone() };
+        Ok(HeldResource { handle: address, owner: Box::new(owner) })
     }
 
     fn new_stream(&self) -> Result<HeldResource> {
-        Ok(HeldResource { handle: 0, owner: Box::new(()) })
+        Ok(HeldResource { handle: self.streams.queue().number(), owner: Box::new(()) })
     }
 
-    fn synchronize(&self, _stream: u64) -> Result<()> {
+    fn synchronize(&self, stream: u64) -> Result<()> {
+        self.streams.finish(stream);
         Ok(())
     }
 
@@ -122,37 +132,40 @@ impl Backend for Emulator {
         Ok(Box::new(()))
     }
 
-    fn wait_for(&self, _stream: u64, _other: u64) -> Result<()> {
+    fn wait_for(&self, stream: u64, other: u64) -> Result<()> {
+        self.streams.queue().wait_for(stream, other);
         Ok(())
     }
 
-    fn time(&self, _stream: u64, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+    fn time(&self, stream: u64, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        self.streams.finish(stream);
         let start = std::time::Instant::now();
         work()?;
+        self.streams.finish(stream);
         Ok(start.elapsed().as_secs_f64())
     }
 
-    unsafe fn clear(&self, _stream: u64, address: u64, bytes: usize) -> Result<()> {
-        // SAFETY: here and below, the caller's promise.
-        unsafe { at(address).write_bytes(0, bytes) }
+    unsafe fn clear(&self, stream: u64, address: u64, bytes: usize) -> Result<()> {
+        self.streams.queue().push(stream, Work::Clear { address, bytes });
         Ok(())
     }
 
-    unsafe fn write(&self, _stream: u64, address: u64, from: &[u8]) -> Result<()> {
-        // SAFETY: see above.
+    unsafe fn write(&self, stream: u64, address: u64, from: &[u8]) -> Result<()> {
+        self.streams.finish(stream);
+        // SAFETY: here and below, the caller's promise.
         unsafe { at(address).copy_from_nonoverlapping(from.as_ptr(), from.len()) }
         Ok(())
     }
 
-    unsafe fn read(&self, _stream: u64, address: u64, to: &mut [u8]) -> Result<()> {
+    unsafe fn read(&self, stream: u64, address: u64, to: &mut [u8]) -> Result<()> {
+        self.streams.finish(stream);
         // SAFETY: see above.
         unsafe { at(address).copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) }
         Ok(())
     }
 
-    unsafe fn copy(&self, _stream: u64, from: u64, to: u64, bytes: usize) -> Result<()> {
-        // SAFETY: see above.
-        unsafe { at(to).copy_from(at(from), bytes) }
+    unsafe fn copy(&self, stream: u64, from: u64, to: u64, bytes: usize) -> Result<()> {
+        self.streams.queue().push(stream, Work::Copy { from, to, bytes });
         Ok(())
     }
 
@@ -160,19 +173,12 @@ impl Backend for Emulator {
         Ok((2048 / threads as usize).min(self.limits().shared_per_multiprocessor / shared.max(1)))
     }
 
-    unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()> {
-        // The floating-point mode of the host does not matter.
-        let _mode = Standard::enter();
+    unsafe fn launch(&self, launch: &Launch, arguments: Vec<Box<[u64]>>) -> Result<()> {
         let name = CString::new(launch.kernel).expect("a kernel name has no zero bytes");
-        let (grid, size) = ([launch.blocks, 1, 1], [launch.threads, 1, 1]);
-        let Emulation { order, seed, resident, .. } = self.how;
-        let resident = if launch.cooperative { launch.blocks } else { resident };
-        // SAFETY: the caller's promise; grid and size have three numbers each.
-        let missing = unsafe {
-            let (grid, size, arguments) = (grid.as_ptr(), size.as_ptr(), arguments.as_mut_ptr());
-            (self.library.launch)(name.as_ptr(), grid, size, launch.shared, arguments, order as c_int, seed, resident)
-        };
-        assert!(missing == 0, "no kernel is called {}", launch.kernel);
+        let Launch { blocks, threads, shared, .. } = *launch;
+        let resident = if launch.cooperative { launch.blocks } else { self.how.resident };
+        let kernel = Kernel { name, blocks, threads, shared, resident, arguments };
+        self.streams.queue().push(launch.stream, Work::Launch(kernel));
         Ok(())
     }
 }

@@ -1,9 +1,10 @@
 //! Tests that the emulator detects the bugs of the kernels in `broken.cpp`.
 
+use super::ORDERS;
 use crate::device::{Backend, Device, DeviceVec, Launch};
-use crate::emulated::{Emulation, Emulator, Order};
-use core::ffi::c_void;
+use crate::emulated::{Emulation, Emulator};
 use std::process::Command;
+use std::sync::Arc;
 
 /// A kernel, its launch, and its bug.
 struct Bug {
@@ -95,20 +96,19 @@ const RACES: [Bug; 6] = [
 ];
 
 fn run(emulator: &Emulator, bug: &Bug, arrays: &[&DeviceVec<u32>], numbers: &[u32]) {
-    let mut addresses: Vec<u64> = arrays.iter().map(|array| array.slice(..).address()).collect();
-    let mut numbers = numbers.to_vec();
-    let mut arguments: Vec<*mut c_void> =
-        addresses.iter_mut().map(|address| core::ptr::from_mut(address).cast()).collect();
-    arguments.extend(numbers.iter_mut().map(|number| core::ptr::from_mut(number).cast::<c_void>()));
+    let addresses = arrays.iter().map(|array| array.slice(..).address());
+    let arguments = addresses.chain(numbers.iter().map(|number| u64::from(*number)));
+    let arguments = arguments.map(|argument| Box::from([argument])).collect();
     let Bug { kernel, blocks, threads, shared, .. } = *bug;
     let launch = Launch { kernel, blocks, threads, shared, cooperative: true, stream: 0 };
     // SAFETY: these are the kernels' arguments; the emulator detects the bugs of the broken kernels.
-    unsafe { emulator.launch(&launch, &mut arguments) }.unwrap();
+    unsafe { emulator.launch(&launch, arguments) }.unwrap();
+    emulator.synchronize(0).unwrap();
 }
 
 /// Run a kernel with arrays of zeros.
 fn run_alone(emulator: Emulator, bug: &Bug, numbers: &[u32]) {
-    let emulator = std::sync::Arc::new(emulator);
+    let emulator = Arc::new(emulator);
     let device = Device::new(emulator.clone(), 0, Default::default());
     let arrays: Vec<_> = (0..bug.arrays).map(|_| device.zeros::<u32>(64).unwrap()).collect();
     run(&emulator, bug, &arrays.iter().collect::<Vec<_>>(), numbers);
@@ -165,7 +165,7 @@ fn data_races_end_the_program_with_both_lines() {
 #[test]
 fn barriers_fences_and_neighboring_bytes_are_no_races() {
     for bug in &RACES {
-        for order in [Order::Forward, Order::Reverse, Order::Random] {
+        for order in ORDERS {
             run_alone(Emulator::with_races(Emulation { order, ..Emulation::default() }), bug, &[1]);
         }
     }
@@ -173,16 +173,15 @@ fn barriers_fences_and_neighboring_bytes_are_no_races() {
 
 #[test]
 fn a_missing_barrier_shows_in_one_of_the_orders() {
-    let device = Device::emulated(Emulation::default());
     let input: Vec<u32> = (0..64).collect();
     let expected: Vec<u32> = (0..64).map(|t| (t + 1) % 64).collect();
-    let (given, out) = (device.upload(&input).unwrap(), device.zeros::<u32>(64).unwrap());
     let is_correct = |order, wait: u32| {
-        let emulator = Emulator::new(Emulation { order, ..Emulation::default() });
+        let emulator = Arc::new(Emulator::new(Emulation { order, ..Emulation::default() }));
+        let device = Device::new(emulator.clone(), 0, Arc::default());
+        let (given, out) = (device.upload(&input).unwrap(), device.zeros::<u32>(64).unwrap());
         run(&emulator, &RACES[0], &[&given, &out], &[wait]);
         out.download().unwrap() == expected
     };
-    let orders = [Order::Forward, Order::Reverse, Order::Random];
-    assert!(orders.into_iter().all(|order| is_correct(order, 1)));
-    assert!(!orders.into_iter().all(|order| is_correct(order, 0)));
+    assert!(ORDERS.into_iter().all(|order| is_correct(order, 1)));
+    assert!(!ORDERS.into_iter().all(|order| is_correct(order, 0)));
 }

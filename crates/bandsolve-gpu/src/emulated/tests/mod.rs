@@ -1,5 +1,10 @@
-//! Tests of the emulator: it finds the bugs of broken kernels, and none in the others.
+//! Tests of the emulator: it finds the bugs of broken kernels and of wrong orders, and no races in other kernels.
 
 mod bugs;
 mod races;
+mod streams;
 mod watched;
+
+use super::Order;
+
+const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random];

@@ -4,7 +4,6 @@ use crate::device::{Backend, Device, HeldResource, Launch, Limits};
 use crate::emulated::Emulator;
 use bandsolve::Result;
 use core::any::Any;
-use core::ffi::c_void;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
@@ -85,7 +84,7 @@ impl Backend for Watched {
         self.emulator.resident(kernel, threads, shared)
     }
 
-    unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()> {
+    unsafe fn launch(&self, launch: &Launch, arguments: Vec<Box<[u64]>>) -> Result<()> {
         self.launched.lock().unwrap().insert(launch.kernel.into());
         // SAFETY: see above.
         unsafe { self.emulator.launch(launch, arguments) }
