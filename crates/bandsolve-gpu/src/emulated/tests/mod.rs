@@ -1,6 +1,7 @@
 //! Tests of the emulator: it finds the bugs of broken kernels and of wrong orders, and no races in other kernels.
 
 mod bugs;
+mod failures;
 mod races;
 mod streams;
 mod watched;
