@@ -7,7 +7,7 @@ mod streams;
 mod tests;
 
 use crate::device::{Backend, HeldResource, Launch, Limits};
-use bandsolve::Result;
+use bandsolve::{Error, Result};
 use core::any::Any;
 use core::ffi::{c_int, c_void};
 use library::Library;
@@ -71,6 +71,29 @@ impl Emulator {
     }
 }
 
+impl Emulator {
+    /// Check the limits of the device, as a launch of CUDA does.
+    fn check(&self, launch: &Launch) -> Result<()> {
+        let Launch { kernel, blocks, threads, shared, cooperative, .. } = *launch;
+        let limits = self.limits();
+        let within = |what: &str, number: usize, most: usize| match number <= most {
+            true => Ok(()),
+            false => {
+                let message = format!("kernel {kernel} has {number} {what}, expected at most {most}");
+                Err(Error::Device { call: "launch", message })
+            }
+        };
+        within("blocks", blocks as usize, i32::MAX as usize)?;
+        within("threads per block", threads as usize, 1024)?;
+        within("bytes of shared memory per block", shared, limits.shared_per_block)?;
+        let together = limits.multiprocessors * self.resident(kernel, threads, shared)?;
+        within("blocks that wait for each other", if cooperative { blocks as usize } else { 0 }, together)
+    }
+}
+
+/// Shared memory that a device reserves for itself in each block.
+const RESERVED: usize = 1 << 10;
+
 /// Memory of the emulator.
 struct Pages {
     pages: *mut c_void,
@@ -98,11 +121,11 @@ impl Backend for Emulator {
     }
 
     fn limits(&self) -> Limits {
-        // The shared memory of the smallest GPUs in use, so that tests include smaller partitions. The number of
+        // Somewhat less shared memory than the smallest GPUs in use, so that tests include smaller partitions. The number of
         // multiprocessors is small, so that small systems use all of them.
         let shared = 96 << 10;
         Limits {
-            shared_per_block: shared,
+            shared_per_block: shared - RESERVED,
             shared_per_multiprocessor: shared,
             multiprocessors: self.how.multiprocessors,
             memory: self.how.memory,
@@ -170,10 +193,12 @@ impl Backend for Emulator {
     }
 
     fn resident(&self, _kernel: &str, threads: u32, shared: usize) -> Result<usize> {
-        Ok((2048 / threads as usize).min(self.limits().shared_per_multiprocessor / shared.max(1)))
+        let by_shared = self.limits().shared_per_multiprocessor / (shared + RESERVED);
+        Ok(by_shared.min(2048 / threads as usize))
     }
 
     unsafe fn launch(&self, launch: &Launch, arguments: Vec<Box<[u64]>>) -> Result<()> {
+        self.check(launch)?;
         let name = CString::new(launch.kernel).expect("a kernel name has no zero bytes");
         let Launch { blocks, threads, shared, .. } = *launch;
         let resident = if launch.cooperative { launch.blocks } else { self.how.resident };

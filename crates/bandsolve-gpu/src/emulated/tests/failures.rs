@@ -1,7 +1,7 @@
 //! Tests that each call of a device can fail: the solve returns the error and releases all memory, and the device works afterwards.
 
 use super::watched::{FAILED, Watched};
-use crate::device::Device;
+use crate::device::{Backend, Device, Launch};
 use crate::emulated::{Emulation, Emulator};
 use crate::matrix::DeviceMatrix;
 use crate::solver::DeviceSolver;
@@ -56,5 +56,27 @@ fn a_failed_call_is_returned_and_releases_everything() {
     every_call_may_fail(&one.method(Method::SpikeCr), false);
     for layout in [Layout::Contiguous, Layout::Interleaved] {
         every_call_may_fail(&Plan::new(Shape::Batch { n: 20, count: 70, layout, periodic: false }), false);
+    }
+}
+
+/// A launch outside of the limits is an error, as on a GPU.
+#[test]
+fn launches_outside_of_the_limits_fail() {
+    let emulator = Emulator::new(Emulation::default());
+    let most = emulator.limits().shared_per_block;
+    let within = Launch { kernel: "none", blocks: 1, threads: 1, shared: 0, cooperative: false, stream: 0 };
+    for (launch, message) in [
+        (Launch { blocks: 1 << 31, ..within }, "2147483648 blocks, expected at most 2147483647"),
+        (Launch { threads: 1025, ..within }, "1025 threads per block, expected at most 1024"),
+        (Launch { shared: most + 1, ..within }, "97281 bytes of shared memory per block, expected at most 97280"),
+        // 1 KB of each block is reserved: without it, there would be room for two.
+        (
+            Launch { blocks: 2, shared: 48 << 10, cooperative: true, ..within },
+            "2 blocks that wait for each other, expected at most 1",
+        ),
+    ] {
+        // SAFETY: the kernel does not run.
+        let error = unsafe { emulator.launch(&launch, Vec::new()) }.unwrap_err();
+        assert!(matches!(&error, Error::Device { message: said, .. } if said.ends_with(message)), "{error}");
     }
 }
