@@ -35,6 +35,10 @@ fn arrays_may_be_on_other_streams() {
             for _ in 0..3 {
                 let streams: [Device; 5] = core::array::from_fn(|_| device.stream().unwrap());
                 let mut on_streams = arrays(&given, streams.each_ref()).unwrap();
+                // The right-hand side is not there before its stream has copied it.
+                let rhs = streams[3].upload(&given.rhs).unwrap();
+                on_streams[3] = streams[3].zeros(n).unwrap();
+                on_streams[3].slice_mut(..).copy_from(rhs.slice(..)).unwrap();
                 let report = solve(&device.stream().unwrap(), n, &mut on_streams).unwrap();
                 assert_eq!(report.backward_errors, expected.backward_errors);
                 assert!(on_streams[4].download().unwrap() == one[4].download().unwrap(), "{n}");
