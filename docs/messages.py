@@ -73,7 +73,7 @@ def page():
     blocks = [HEAD]
     for name in listed(*PATTERNS):
         path = ROOT / name
-        if path.stem in {"tests", "testing"} or LEFT_OUT & set(path.parts):
+        if path.stem in {"tests", "testing"} or (LEFT_OUT | {"tests"}) & set(path.parts):
             continue
         source = path.read_text()
         texts = dict.fromkeys(of_python(source) if path.suffix == ".py" else of_rust(source))

@@ -1,4 +1,4 @@
-// Kernels with one bug each, which the emulator must detect.
+// Kernels with one bug each, which the emulator must detect. Some have no bug if their last argument is 1.
 #include "emulator.hpp"
 
 #include "../kernels/port.cuh"
@@ -55,6 +55,57 @@ extern "C" __global__ void waits_for_nobody(u32* out) {
   while (load_acquire(out) == 0) spin_pause();
 }
 
+// Thread 0 of the first block passes a number to the second block. Without `fence`, the number may arrive after the flag.
+extern "C" __global__ void no_fence(u32* number, u32* flag, u32* out, int fence) {
+  if (blockIdx.x == 0) {
+    number[threadIdx.x] = 1;
+    if (fence) __threadfence();
+    atomicAdd(flag, 1u);
+  } else {
+    while (load_acquire(flag) < blockDim.x) spin_pause();
+    out[threadIdx.x] = number[blockDim.x - 1 - threadIdx.x];
+  }
+}
+
+// As before, with a reader that reads the number before it may have arrived, unless it has a fence.
+extern "C" __global__ void no_acquire(u32* number, u32* flag, u32* out, int fence) {
+  if (blockIdx.x == 0) {
+    number[threadIdx.x] = 1;
+    __threadfence();
+    atomicAdd(flag, 1u);
+  } else {
+    while (load_relaxed(flag) < blockDim.x) spin_pause();
+    if (fence) __threadfence();
+    out[threadIdx.x] = number[blockDim.x - 1 - threadIdx.x];
+  }
+}
+
+// A shuffle does not order accesses to memory.
+extern "C" __global__ void only_a_shuffle(const u32* in, u32* out, int sync) {
+  SHARED_BYTES(memory);
+  u32* shared = reinterpret_cast<u32*>(memory);
+  const u32 t = threadIdx.x;
+  shared[t] = in[t];
+  if (sync) {
+    __syncwarp();
+  } else {
+    __shfl_sync(0xffffffffu, t, 0);
+  }
+  out[t] = shared[t ^ 1];
+}
+
+// Blocks write bytes of the same word, or the same bytes unless they are `apart`.
+extern "C" __global__ void two_writers(u32* out, int apart) {
+  reinterpret_cast<unsigned char*>(out)[apart ? blockIdx.x : 0] = 1;
+}
+
+// The largest number is read before all threads have raised it, unless they wait.
+extern "C" __global__ void early_read(u32* most, u32* out, int wait) {
+  atomicMax(most, threadIdx.x);
+  if (wait) __syncthreads();
+  if (threadIdx.x == 0) out[0] = *most;
+}
+
 EMULATOR_LAUNCH(broken) {
   KERNEL(no_barrier)
   KERNEL(divergent_barrier)
@@ -64,5 +115,10 @@ EMULATOR_LAUNCH(broken) {
   KERNEL(absent_lane)
   KERNEL(torn_warp)
   KERNEL(waits_for_nobody)
+  KERNEL(no_fence)
+  KERNEL(no_acquire)
+  KERNEL(only_a_shuffle)
+  KERNEL(two_writers)
+  KERNEL(early_read)
   return 1;
 }

@@ -86,8 +86,11 @@ static const size_t STACK = (64 << 10) + 17 * 64;
 
 struct Block {
   Dim index, size, grid;
+  /// The number of its first thread over all blocks.
+  size_t first_thread;
   std::vector<Thread> threads;
   unsigned char* shared;
+  size_t shared_bytes;
   void (*entry)(void*);
   void* arguments;
 };
@@ -101,6 +104,8 @@ Dim block_index() { return block->index; }
 Dim block_size() { return block->size; }
 Dim grid_size() { return block->grid; }
 unsigned char* shared_memory() { return block->shared; }
+size_t shared_bytes() { return block->shared_bytes; }
+size_t thread_number() { return block->first_thread + (size_t)(current - block->threads.data()); }
 
 void fail(const char* message) {
   fprintf(stderr, "kernel %s: %s", kernel, message);
@@ -130,17 +135,18 @@ static void prepare(Thread& t) {
   t.stack_pointer = top;
   t.returned = false;
   t.turn = false;
+  t.orders = false;
   t.wait = Wait::Nothing;
   t.line = 0;
 }
 
-// Memory that ends or begins at a protected page.
+// Memory that ends or begins at a protected page: of the device, unless it is for stacks.
 struct Pages {
   unsigned char* all = nullptr;
   size_t length = 0;
   unsigned char* first = nullptr;
 
-  Pages(size_t bytes, bool at_end, bool fill = true) {
+  Pages(size_t bytes, bool at_end, bool fill = true, bool stacks = false) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (bytes + page - 1) / page * page;
     length = room + 2 * page;
     all = (unsigned char*)mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -151,9 +157,13 @@ struct Pages {
     // Memory that was never written is NaN, in every type.
     if (fill) memset(all + page, 0xff, room);
     first = all + page + (at_end ? (room - bytes) & ~(size_t)15 : 0);
+    if (!stacks) race::track(first, bytes);
   }
   Pages(const Pages&) = delete;
-  ~Pages() { munmap(all, length); }
+  ~Pages() {
+    race::untrack(first);
+    munmap(all, length);
+  }
 };
 
 // Shared memory, alternately with a protected page after its end or before its beginning.
@@ -170,7 +180,7 @@ struct Room {
 
   unsigned char* stacks_of(size_t count) {
     if (threads < count) {
-      stacks = std::make_unique<Pages>(STACK * count, false, false);
+      stacks = std::make_unique<Pages>(STACK * count, false, false, true);
       threads = count;
     }
     return stacks->first;
@@ -237,7 +247,11 @@ static bool release_warp(Thread* warp) {
   current = warp;
   if (gone) fail("an operation of the warp after some of its lanes returned");
   if (!same) fail("lanes of a warp wait at different operations");
-  for (int i = 0; i < lanes; ++i) warp[i].wait = Wait::Nothing;
+  if (warp->orders) race::meet(thread_number(), (size_t)lanes);
+  for (int i = 0; i < lanes; ++i) {
+    warp[i].wait = Wait::Nothing;
+    warp[i].orders = false;
+  }
   return true;
 }
 
@@ -279,6 +293,7 @@ static Round round(Block& b, Order& order) {
       if (t.line != b.threads[0].line) fail("threads of a block are at different __syncthreads()");
       t.wait = Wait::Nothing;
     }
+    race::meet(b.first_thread, (size_t)n);
     result.moved = true;
   } else if (waiting && waiting + returned == n) {
     fail("threads wait for each other at different barriers");
@@ -302,6 +317,7 @@ void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(v
 
   const u32 total = grid.x * grid.y * grid.z, threads = size.x * size.y * size.z;
   const u32 resident = std::max(1u, std::min(o.resident, total));
+  race::begin(name, total, threads);
   std::vector<std::unique_ptr<Block>> blocks;
   if (rooms.size() < resident) rooms.resize(resident);
   Order thread_order(o.order, o.seed), block_order(o.order, o.seed + 2);
@@ -310,9 +326,12 @@ void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(v
   auto start = [&](Block& b, size_t place) {
     const u32 k = (u32)sequence[next++];
     b.index = {k % grid.x, k / grid.x % grid.y, k / grid.x / grid.y};
+    b.first_thread = (size_t)k * threads;
     Shared& own = rooms[place].shared.try_emplace(shared, shared).first->second;
     b.shared = (k % 2 == 0 ? own.ending : own.beginning).first;
     memset(b.shared, 0xff, shared);
+    b.shared_bytes = shared;
+    race::begin_block(b.shared, shared);
     for (u32 i = 0; i < threads; ++i) {
       b.threads[i].index = {i % size.x, i / size.x % size.y, i / size.x / size.y};
       Thread& t = b.threads[i];
@@ -364,8 +383,10 @@ void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(v
 
 }  // namespace emulator
 
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
 // Run a kernel. Returns 1 if no kernel has this name.
-extern "C" int emulator_launch(const char* name, const u32* grid, const u32* size, size_t shared, void** arguments, int order,
+EXPORT int emulator_launch(const char* name, const u32* grid, const u32* size, size_t shared, void** arguments, int order,
                                u64 seed, u32 resident) {
   const emulator::Options options{order, seed, resident, 1 << 14};
   int (*const families[])(const char*, const u32*, const u32*, size_t, void**, emulator::Options) = {
@@ -378,10 +399,10 @@ extern "C" int emulator_launch(const char* name, const u32* grid, const u32* siz
 
 // Allocate device memory. If `at_end`, a protected page begins at most 15 bytes after its end; otherwise one ends at
 // its beginning.
-extern "C" void* emulator_allocate(size_t bytes, int at_end, void** first) {
+EXPORT void* emulator_allocate(size_t bytes, int at_end, void** first) {
   auto* pages = new emulator::Pages(bytes, at_end != 0);
   *first = pages->first;
   return pages;
 }
 
-extern "C" void emulator_free(void* pages) { delete static_cast<emulator::Pages*>(pages); }
+EXPORT void emulator_free(void* pages) { delete static_cast<emulator::Pages*>(pages); }

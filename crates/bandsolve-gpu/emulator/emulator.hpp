@@ -4,7 +4,8 @@
 // - barriers that not all threads reach,
 // - shuffles with lanes that do not exist,
 // - endless waiting,
-// - memory accesses out of bounds, which protected pages detect.
+// - memory accesses out of bounds, which protected pages detect,
+// - data races, if the kernels are compiled for their detection (race.cpp).
 #pragma once
 #include <atomic>
 #include <cmath>
@@ -13,6 +14,8 @@
 #include <cstring>
 #include <type_traits>
 #include <utility>
+
+#include "race.hpp"
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -40,6 +43,8 @@ struct alignas(64) Thread {
   int line;
   Wait wait;
   bool returned;
+  /// Whether the barrier orders the memory accesses of the warp.
+  bool orders;
   /// The index of the slot for the next value.
   bool turn;
   Dim index;
@@ -61,6 +66,9 @@ Dim block_index();
 Dim block_size();
 Dim grid_size();
 unsigned char* shared_memory();
+size_t shared_bytes();
+/// The number of the current thread over all blocks.
+size_t thread_number();
 [[noreturn]] void fail(const char* message);
 extern "C" void emulator_switch(void** save, void* to);
 
@@ -71,6 +79,11 @@ inline void wait(Wait what, int line) {
   current->wait = what;
   current->line = line;
   yield();
+}
+
+inline void sync_warp(int line) {
+  current->orders = true;
+  wait(Wait::Warp, line);
 }
 
 /// Pass a value to the other lanes of the warp. Returns the index of its slot.
@@ -162,7 +175,7 @@ EMULATOR_LAUNCH(broken);
 #define gridDim (emulator::grid_size())
 #define SHARED_BYTES(name) unsigned char* name = emulator::shared_memory()
 #define __syncthreads() emulator::wait(emulator::Wait::Block, __LINE__)
-#define __syncwarp(...) emulator::wait(emulator::Wait::Warp, __LINE__)
+#define __syncwarp(...) emulator::sync_warp(__LINE__)
 #define __shfl_sync(mask, value, from) emulator::exchange((value), (int)(from), __LINE__)
 #define __shfl_xor_sync(mask, value, by) emulator::exchange((value), emulator::current->lane ^ (int)(by), __LINE__)
 #define __ballot_sync(mask, predicate) emulator::ballot((predicate), __LINE__)
@@ -188,9 +201,9 @@ inline u32 atomicMax(u32* p, u32 v) { return atomic_max(p, v); }
 inline u64 atomicMax(u64* p, u64 v) { return atomic_max(p, v); }
 inline u32 atomicAdd(u32* p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
 inline u32 atomicOr(u32* p, u32 v) { return __atomic_fetch_or(p, v, __ATOMIC_RELAXED); }
-template <class Word> inline Word load_relaxed(const Word* p) { return *(const volatile Word*)p; }
+template <class Word> inline Word load_relaxed(const Word* p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 inline u32 load_acquire(const u32* p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 inline void store_release(u32* p, u32 v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
 inline void spin_pause() { emulator::yield(); }
-inline void __threadfence() {}
+inline void __threadfence() { race::fence(); }
 inline int __popc(u32 v) { return __builtin_popcount(v); }

@@ -350,18 +350,20 @@ impl Backend for Cuda {
             .map_err(failed("cuOccupancyMaxActiveBlocksPerMultiprocessor"))
     }
 
-    unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()> {
+    unsafe fn launch(&self, launch: &Launch, mut arguments: Vec<Box<[u64]>>) -> Result<()> {
         let _entered = self.enter()?;
+        let mut arguments: Vec<*mut c_void> = arguments.iter_mut().map(|memory| memory.as_mut_ptr().cast()).collect();
         let function = self.kernel(launch.kernel)?;
         let (grid, block, shared) = ((launch.blocks, 1, 1), (launch.threads, 1, 1), launch.shared as u32);
         let stream = stream(launch.stream);
         // SAFETY: the caller's promise.
         unsafe {
             if launch.cooperative {
-                return result::launch_cooperative_kernel(function, grid, block, shared, stream, arguments)
+                return result::launch_cooperative_kernel(function, grid, block, shared, stream, &mut arguments)
                     .map_err(failed("cuLaunchCooperativeKernel"));
             }
-            result::launch_kernel(function, grid, block, shared, stream, arguments).map_err(failed("cuLaunchKernel"))
+            result::launch_kernel(function, grid, block, shared, stream, &mut arguments)
+                .map_err(failed("cuLaunchKernel"))
         }
     }
 }

@@ -4,7 +4,6 @@ use crate::tuning::{DeviceTuning, Sizes};
 use bandsolve::{Complex32, Complex64, Error, Result, Scalar};
 use bytemuck::Pod;
 use core::any::Any;
-use core::ffi::c_void;
 use core::fmt::{self, Debug, Formatter};
 use core::marker::PhantomData;
 use core::ops::{Bound, RangeBounds};
@@ -104,11 +103,11 @@ pub(crate) trait Backend: Send + Sync {
     unsafe fn copy(&self, stream: u64, from: u64, to: u64, bytes: usize) -> Result<()>;
     /// Number of thread blocks of this size that a multiprocessor runs at the same time.
     fn resident(&self, kernel: &str, threads: u32, shared: usize) -> Result<usize>;
-    /// Run a kernel.
+    /// Run a kernel. Each argument has memory of its own.
     ///
     /// # Safety
     /// The arguments are those of the kernel, and what they point to on the device is as large as it expects.
-    unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()>;
+    unsafe fn launch(&self, launch: &Launch, arguments: Vec<Box<[u64]>>) -> Result<()>;
 }
 
 /// A GPU, or an emulated GPU, with the stream on which its work runs in order.

@@ -3,7 +3,6 @@
 use crate::cut::{DeviceCut, THREADS};
 use crate::device::{Device, Launch};
 use bandsolve::Result;
-use core::ffi::c_void;
 
 /// Right-hand sides or solutions in the form that the kernels use (`system.cuh`): columns with the distance `step`.
 #[derive(Debug, Clone, Copy)]
@@ -121,7 +120,7 @@ impl Arguments {
     }
 
     unsafe fn run(
-        mut self,
+        self,
         device: &Device,
         kernel: &str,
         (blocks, threads): (usize, u32),
@@ -130,8 +129,7 @@ impl Arguments {
     ) -> Result<()> {
         let stream = device.stream_handle();
         let launch = Launch { kernel, blocks: blocks as u32, threads, shared, cooperative, stream };
-        let mut addresses: Vec<*mut c_void> = self.0.iter_mut().map(|memory| memory.as_mut_ptr().cast()).collect();
         // SAFETY: the caller's promise.
-        unsafe { device.machine().launch(&launch, &mut addresses) }
+        unsafe { device.machine().launch(&launch, self.0) }
     }
 }

@@ -38,11 +38,12 @@
 //!
 //! # Features
 //!
-//! The feature is off by default.
+//! The features are off by default.
 //!
 //! | feature | adds |
 //! | --- | --- |
 //! | `emulator` | `Device::emulated`, which runs the same kernels on the CPU, for tests. It is slow, and checks each barrier, shuffle and memory access. The build needs a C++ compiler. |
+//! | `races` | `Device::emulated_with_races`, which also finds data races between the threads of a kernel. The library that it needs stays in the build directory. |
 //!
 //! # Crates
 //!

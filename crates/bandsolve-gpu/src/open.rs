@@ -45,4 +45,15 @@ impl Device {
     pub fn emulated(how: Emulation) -> Self {
         Self::new(Arc::new(Emulator::new(how)), 0, Arc::default())
     }
+
+    /// Create an emulated device that also finds data races between the threads of a kernel.
+    ///
+    /// A race ends the program. The message names the kernel, both threads, and where in the source they access the same byte.
+    ///
+    /// # Panics
+    /// If the build directory of this crate no longer exists.
+    #[cfg(feature = "races")]
+    pub fn emulated_with_races(how: Emulation) -> Self {
+        Self::new(Arc::new(Emulator::with_races(how)), 0, Arc::default())
+    }
 }

@@ -31,26 +31,29 @@ const SOURCES: [&str; 16] = [
 ];
 
 /// One line for each family of kernels, which are compiled together.
-const INSTANCES: &str = include_str!("../kernels/instances.h");
+pub const INSTANCES: &str = include_str!("../kernels/instances.h");
+
+/// The kinds of families, and the names of their kernels (`kernels.cu`).
+pub const FAMILIES: [(&str, &[&str]); 12] = [
+    ("RPTS", &["reduce", "substitute", "finish"]),
+    ("RESIDUAL", &["residual", "repair"]),
+    ("CORRECT", &["correct", "summarize"]),
+    ("BATCH", &["interleaved", "alone"]),
+    ("FACTORED", &["factor", "reducefactored", "substitutefactored"]),
+    ("SPARSE", &["check", "scatter", "prune"]),
+    ("CARD", &["card"]),
+    ("SCAN", &["ludown", "pairsdown", "up"]),
+    ("CYCLIC", &["cyclic", "spikereduce", "spikesubstitute"]),
+    ("PRODUCT", &["product", "join"]),
+    ("LARGEST", &["largest"]),
+    ("VECTORS", &["combine"]),
+];
 
 /// The line of `instances.h` that instantiates a kernel. Its name has the form `template_instance`, as in
 /// `reduce_f32_1_1`.
 fn instance(kernel: &str) -> Option<&'static str> {
-    let suffix = &kernel[kernel.find('_')? + 1..];
-    let family = match &kernel[..kernel.find('_')?] {
-        "residual" | "repair" => "RESIDUAL",
-        "correct" | "summarize" => "CORRECT",
-        "interleaved" | "alone" => "BATCH",
-        "card" => "CARD",
-        "cyclic" | "spikereduce" | "spikesubstitute" => "CYCLIC",
-        "ludown" | "pairsdown" | "up" => "SCAN",
-        "product" | "join" => "PRODUCT",
-        "largest" => "LARGEST",
-        "combine" => "VECTORS",
-        "check" | "scatter" | "prune" => "SPARSE",
-        "factor" | "reducefactored" | "substitutefactored" => "FACTORED",
-        _ => "RPTS",
-    };
+    let (template, suffix) = kernel.split_once('_')?;
+    let (family, _) = FAMILIES.iter().find(|(_, templates)| templates.contains(&template))?;
     let begins = format!("{family}({suffix},");
     INSTANCES.lines().find(|line| line.starts_with(&begins))
 }
@@ -213,18 +216,11 @@ mod tests {
         for line in INSTANCES.lines().filter(|line| line.contains('(')) {
             let (family, rest) = line.split_once('(').unwrap();
             let (suffix, _) = rest.split_once(',').unwrap();
-            let template = match family {
-                "RPTS" => "reduce",
-                "BATCH" => "alone",
-                "SPARSE" => "prune",
-                "CYCLIC" => "cyclic",
-                "SCAN" => "up",
-                "VECTORS" => "combine",
-                "FACTORED" => "factor",
-                other => &other.to_lowercase(),
-            };
-            let source = source(&format!("{template}_{suffix}")).unwrap();
-            assert!(!source.contains("#include \"") && source.ends_with(&format!("{line}\n")));
+            let (_, templates) = FAMILIES.iter().find(|(kind, _)| *kind == family).unwrap();
+            for template in *templates {
+                let source = source(&format!("{template}_{suffix}")).unwrap();
+                assert!(!source.contains("#include \"") && source.ends_with(&format!("{line}\n")));
+            }
         }
         assert_eq!(instance("reduce_f32_1_7"), None);
     }

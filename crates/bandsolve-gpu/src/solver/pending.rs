@@ -259,8 +259,10 @@ impl<T: DeviceScalar> Drop for Pending<'_, T> {
     fn drop(&mut self) {
         let solver = &self.solver.device;
         for (_, device) in self.devices() {
-            // Errors can no longer be reported. The next call on this stream reports them.
-            _ = device.wait_for(solver);
+            // Errors can no longer be reported. The next call on this stream reports them. Without an event, the host waits.
+            if device.wait_for(solver).is_err() {
+                _ = solver.synchronize();
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Arrays of other streams and of other devices.
 
+use crate::oracle::ORDERS;
 use crate::reference::Random;
 use crate::test_device;
 use bandsolve::{Error, Plan, Report, Result, Shape};
@@ -24,8 +25,8 @@ fn solve(device: &Device, n: usize, [sub, diag, sup, rhs, x]: &mut Arrays) -> Re
 
 #[test]
 fn arrays_may_be_on_other_streams() {
-    let device = test_device(Emulation::default());
-    for n in [100, 5000, 100_000] {
+    for (order, n) in ORDERS.into_iter().flat_map(|order| [100, 5000, 100_000].map(|n| (order, n))) {
+        let device = test_device(Emulation { order, ..Emulation::default() });
         // Without dominance, systems are repaired and refined: then x is copied on its own stream, too.
         for shift in [4.0, 0.0] {
             let given = Random::<f64>::new(n, 1, 1, shift);
@@ -34,6 +35,10 @@ fn arrays_may_be_on_other_streams() {
             for _ in 0..3 {
                 let streams: [Device; 5] = core::array::from_fn(|_| device.stream().unwrap());
                 let mut on_streams = arrays(&given, streams.each_ref()).unwrap();
+                // The right-hand side is not there before its stream has copied it.
+                let rhs = streams[3].upload(&given.rhs).unwrap();
+                on_streams[3] = streams[3].zeros(n).unwrap();
+                on_streams[3].slice_mut(..).copy_from(rhs.slice(..)).unwrap();
                 let report = solve(&device.stream().unwrap(), n, &mut on_streams).unwrap();
                 assert_eq!(report.backward_errors, expected.backward_errors);
                 assert!(on_streams[4].download().unwrap() == one[4].download().unwrap(), "{n}");
@@ -44,11 +49,16 @@ fn arrays_may_be_on_other_streams() {
 
 #[test]
 fn a_dropped_solve_is_complete_before_later_work() {
-    let device = test_device(Emulation::default());
+    for order in ORDERS {
+        check_dropped_solve(&test_device(Emulation { order, ..Emulation::default() }));
+    }
+}
+
+fn check_dropped_solve(device: &Device) {
     let n = 100_000;
     let given = Random::<f64>::new(n, 1, 1, 4.0);
-    let mut one = arrays(&given, [&device; 5]).unwrap();
-    solve(&device, n, &mut one).unwrap();
+    let mut one = arrays(&given, [device; 5]).unwrap();
+    solve(device, n, &mut one).unwrap();
     let streams: [Device; 5] = core::array::from_fn(|_| device.stream().unwrap());
     let [sub, diag, sup, rhs, mut x] = arrays(&given, streams.each_ref()).unwrap();
     let plan = Plan::new(Shape::Tridiagonal { n, periodic: false });

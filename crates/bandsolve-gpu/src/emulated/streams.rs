@@ -1,0 +1,68 @@
+//! The streams of an emulated device.
+
+use super::Emulation;
+use super::library::Library;
+use super::queue::{Kernel, Queue, Work};
+use bandsolve_kernel::arithmetic::Standard;
+use core::ffi::{c_int, c_void};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The streams of a device, whose work runs when somebody waits for it.
+pub struct Streams {
+    pub how: Emulation,
+    pub library: Library,
+    pub queue: Mutex<Queue>,
+}
+
+pub fn at(address: u64) -> *mut u8 {
+    core::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+impl Streams {
+    pub fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Run the work on a stream, and perhaps other work.
+    pub fn finish(&self, stream: u64) {
+        let mut queue = self.queue();
+        while let Some(work) = queue.next(stream) {
+            self.run(work);
+        }
+    }
+
+    /// Run all work that may use some of these bytes.
+    pub fn finish_users(&self, address: u64, bytes: usize) {
+        let mut queue = self.queue();
+        while let Some(stream) = queue.user_of(address, bytes) {
+            queue.next(stream).into_iter().for_each(|work| self.run(work));
+        }
+    }
+
+    fn run(&self, work: Work) {
+        match work {
+            Work::Launch(kernel) => self.run_kernel(kernel),
+            // SAFETY: who enqueued the work promised that the bytes exist.
+            Work::Clear { address, bytes } => unsafe { at(address).write_bytes(0, bytes) },
+            // SAFETY: see above.
+            Work::Copy { from, to, bytes } => unsafe { at(to).copy_from(at(from), bytes) },
+            Work::Wait { .. } => {}
+        }
+    }
+
+    fn run_kernel(&self, mut kernel: Kernel) {
+        // The floating-point mode of the host does not matter.
+        let _mode = Standard::enter();
+        let (grid, size) = ([kernel.blocks, 1, 1], [kernel.threads, 1, 1]);
+        let mut arguments: Vec<*mut c_void> =
+            kernel.arguments.iter_mut().map(|memory| memory.as_mut_ptr().cast()).collect();
+        let Emulation { order, seed, .. } = self.how;
+        // SAFETY: who enqueued the kernel promised that these are its arguments; grid and size have three numbers each.
+        let missing = unsafe {
+            let (name, grid, size, arguments) =
+                (kernel.name.as_ptr(), grid.as_ptr(), size.as_ptr(), arguments.as_mut_ptr());
+            (self.library.launch)(name, grid, size, kernel.shared, arguments, order as c_int, seed, kernel.resident)
+        };
+        assert!(missing == 0, "no kernel is called {:?}", kernel.name);
+    }
+}

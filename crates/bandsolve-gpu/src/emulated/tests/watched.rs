@@ -1,0 +1,145 @@
+//! An emulated device for tests, which records the kernels that run, counts its memory, and lets a call fail.
+
+use crate::device::{Backend, Device, HeldResource, Launch, Limits};
+use crate::emulated::Emulator;
+use bandsolve::{Error, Result};
+use core::any::Any;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+/// The message of the call that fails.
+pub const FAILED: &str = "this call fails in this test";
+
+pub struct Watched {
+    emulator: Emulator,
+    launched: Mutex<BTreeSet<String>>,
+    /// The number of calls before the one that fails, and the name of the call that failed.
+    calls: Mutex<(usize, Option<&'static str>)>,
+    /// Each allocation and stream holds a clone.
+    held: Arc<()>,
+}
+
+impl Watched {
+    pub fn new(emulator: Emulator) -> Arc<Self> {
+        Arc::new(Self {
+            emulator,
+            launched: Mutex::default(),
+            calls: Mutex::new((usize::MAX, None)),
+            held: Arc::default(),
+        })
+    }
+
+    pub fn device(self: &Arc<Self>) -> Device {
+        Device::new(self.clone(), 0, Arc::default())
+    }
+
+    /// Let the call after `calls` others fail, and no other call.
+    pub fn fail_after(&self, calls: usize) {
+        *self.calls.lock().unwrap() = (calls, None);
+    }
+
+    /// The name of the call that failed since then.
+    pub fn failed(&self) -> Option<&'static str> {
+        self.calls.lock().unwrap().1
+    }
+
+    /// The number of allocations and streams that were not released.
+    pub fn held(&self) -> usize {
+        Arc::strong_count(&self.held) - 1
+    }
+
+    fn call(&self, call: &'static str) -> Result<()> {
+        let (left, failed) = &mut *self.calls.lock().unwrap();
+        if *left == 0 && failed.is_none() {
+            *failed = Some(call);
+            return Err(Error::Device { call, message: FAILED.into() });
+        }
+        *left = left.saturating_sub(1);
+        Ok(())
+    }
+
+    fn hold(&self, resource: HeldResource) -> HeldResource {
+        HeldResource { handle: resource.handle, owner: Box::new((resource, self.held.clone())) }
+    }
+
+    /// Whether this kernel ran.
+    pub fn launched(&self, kernel: &str) -> bool {
+        self.launched.lock().unwrap().contains(kernel)
+    }
+}
+
+impl Backend for Watched {
+    fn name(&self) -> String {
+        self.emulator.name()
+    }
+
+    fn limits(&self) -> Limits {
+        self.emulator.limits()
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<HeldResource> {
+        self.call("allocate")?;
+        self.emulator.allocate(bytes).map(|memory| self.hold(memory))
+    }
+
+    fn new_stream(&self) -> Result<HeldResource> {
+        self.call("new_stream")?;
+        self.emulator.new_stream().map(|stream| self.hold(stream))
+    }
+
+    fn synchronize(&self, stream: u64) -> Result<()> {
+        self.call("synchronize")?;
+        self.emulator.synchronize(stream)
+    }
+
+    fn enter_context(&self) -> Result<Box<dyn Any>> {
+        self.call("enter_context")?;
+        self.emulator.enter_context()
+    }
+
+    fn wait_for(&self, stream: u64, other: u64) -> Result<()> {
+        self.call("wait_for")?;
+        self.emulator.wait_for(stream, other)
+    }
+
+    fn time(&self, stream: u64, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        self.call("time")?;
+        self.emulator.time(stream, work)
+    }
+
+    unsafe fn clear(&self, stream: u64, address: u64, bytes: usize) -> Result<()> {
+        self.call("clear")?;
+        // SAFETY: here and below, the caller's promise.
+        unsafe { self.emulator.clear(stream, address, bytes) }
+    }
+
+    unsafe fn write(&self, stream: u64, address: u64, from: &[u8]) -> Result<()> {
+        self.call("write")?;
+        // SAFETY: see above.
+        unsafe { self.emulator.write(stream, address, from) }
+    }
+
+    unsafe fn read(&self, stream: u64, address: u64, to: &mut [u8]) -> Result<()> {
+        self.call("read")?;
+        // SAFETY: see above.
+        unsafe { self.emulator.read(stream, address, to) }
+    }
+
+    unsafe fn copy(&self, stream: u64, from: u64, to: u64, bytes: usize) -> Result<()> {
+        self.call("copy")?;
+        // SAFETY: see above.
+        unsafe { self.emulator.copy(stream, from, to, bytes) }
+    }
+
+    fn resident(&self, kernel: &str, threads: u32, shared: usize) -> Result<usize> {
+        self.call("resident")?;
+        self.emulator.resident(kernel, threads, shared)
+    }
+
+    unsafe fn launch(&self, launch: &Launch, arguments: Vec<Box<[u64]>>) -> Result<()> {
+        self.call("launch")?;
+        self.launched.lock().unwrap().insert(launch.kernel.into());
+        // SAFETY: see above.
+        unsafe { self.emulator.launch(launch, arguments) }
+    }
+}
