@@ -201,7 +201,11 @@ inline u32 atomicMax(u32* p, u32 v) { return atomic_max(p, v); }
 inline u64 atomicMax(u64* p, u64 v) { return atomic_max(p, v); }
 inline u32 atomicAdd(u32* p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
 inline u32 atomicOr(u32* p, u32 v) { return __atomic_fetch_or(p, v, __ATOMIC_RELAXED); }
-template <class Word> inline Word load_relaxed(const Word* p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+template <class Word> inline Word load_relaxed(const Word* p) {
+  Word v;
+  __atomic_load(p, &v, __ATOMIC_RELAXED);
+  return v;
+}
 inline u32 load_acquire(const u32* p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 inline void store_release(u32* p, u32 v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
 inline void spin_pause() { emulator::yield(); }
