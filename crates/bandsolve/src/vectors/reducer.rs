@@ -51,7 +51,7 @@ impl<'s> Reducer<'s> {
     /// Call [`agree_on`] for the processes of this reducer.
     ///
     /// # Errors
-    /// Those of [`agree`].
+    /// Those of [`agree`](super::agree()).
     pub fn agree_on<V>(&self, result: Result<V>) -> Result<V> {
         agree_on(self.communicator, result)
     }
