@@ -1,6 +1,7 @@
 //! Tests of the GPU crate on emulated devices, or on the device that `BANDSOLVE_TEST_DEVICE` names, such as `cuda`.
 
 mod conformance;
+mod krylov;
 mod oracle;
 mod product;
 mod reference;
