@@ -31,6 +31,7 @@
 //! | Factor once, solve many times | [`DeviceSolver::factor`], [`Factored`] |
 //! | Solve with a matrix in host memory | [`Device::factor`], [`OnDevice`] |
 //! | Multiply with a sparse matrix, compute residuals | [`DeviceCsr`] |
+//! | Solve with a sparse matrix by a Krylov method | [`solve_krylov`], [`DeviceOperator`] |
 //! | Linear combinations and inner products for Krylov methods | [`DeviceVectors`] |
 //! | Sparse right-hand sides | [`DeviceCsc`], [`DeviceCscMut`] |
 //! | Systems that exceed the memory of one GPU | [`Spread`] |
@@ -77,6 +78,7 @@ mod device;
 mod emulated;
 mod host;
 mod host_repair;
+mod krylov;
 mod launch;
 mod matrix;
 mod measure;
@@ -95,6 +97,7 @@ pub use device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, L
 #[cfg(feature = "emulator")]
 pub use emulated::{Emulation, Order};
 pub use host::{HostMatrix, OnDevice};
+pub use krylov::{DeviceOperator, solve_krylov};
 pub use matrix::DeviceMatrix;
 pub use solver::{DeviceSolver, Factored, Pending};
 pub use sparse::{DeviceCsc, DeviceCscMut};

@@ -130,6 +130,7 @@ pub use forest::Forest;
 pub use graph::Graph;
 pub use krylov::{
     Ending, IterationProgress, IterationReport, KrylovInverse, KrylovMethod, KrylovSolver, PreconditionerSide,
+    Preconditioning,
 };
 pub use precond::*;
 pub use prepared::PreparedProduct;

@@ -102,3 +102,20 @@ pub enum PreconditionerSide {
     /// Solve M⁻¹·A·x = M⁻¹·rhs. The stopping rule still uses ‖rhs − A·x‖.
     Left,
 }
+
+/// Whether a preconditioner is the same in every step.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{KrylovMethod, KrylovSolver, Preconditioning};
+/// let solver = KrylovSolver::new(KrylovMethod::Gmres { restart: 20 });
+/// let [same, changing] = [Preconditioning::Constant, Preconditioning::Changing].map(|m| solver.work_vectors(1000, Some(m)));
+/// assert_eq!(changing - same, 20);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preconditioning {
+    /// The same in every step.
+    Constant,
+    /// It may differ from step to step.
+    Changing,
+}

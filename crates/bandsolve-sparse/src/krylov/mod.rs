@@ -22,6 +22,6 @@ mod units;
 mod vectors;
 
 pub use inverse::KrylovInverse;
-pub use method::{KrylovMethod, PreconditionerSide};
+pub use method::{KrylovMethod, PreconditionerSide, Preconditioning};
 pub use report::{Ending, IterationProgress, IterationReport};
 pub use solver::KrylovSolver;

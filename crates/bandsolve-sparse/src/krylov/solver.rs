@@ -1,6 +1,6 @@
 //! The Krylov solver: tolerances, restarts and stopping.
 
-use super::method::{KrylovMethod, PreconditionerSide};
+use super::method::{KrylovMethod, PreconditionerSide, Preconditioning};
 use super::monitor::{Monitor, Norms, Watch};
 use super::report::{Ending, IterationProgress, IterationReport};
 use super::run::{Known, KrylovRun, Start};
@@ -9,6 +9,7 @@ use super::vectors::{FIRST, SCALED};
 use super::{bicgstab, cg, gmres, idr, richardson};
 use crate::scratch::{buffer, check, stack};
 use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::zeroed;
 use bandsolve::vectors::{HostVectors, Reducer, VectorId, Vectors, agree};
 use bandsolve::{Alone, Communicator, Complex64, Error, LinearOperator, Result, Scalar};
 use bandsolve_kernel::arithmetic::Standard;
@@ -339,10 +340,7 @@ fn checked<T: Scalar>(
     if let Some(m) = preconditioner {
         check("rows of the preconditioner", n, m.rows())?;
         check("columns of the preconditioner", n, m.columns())?;
-        if m.changes() && side == PreconditionerSide::Left {
-            let problem = "changes from step to step, on the left side";
-            return Err(Error::invalid("preconditioner", problem, "such a preconditioner on the right side"));
-        }
+        check_side(m.changes(), side)?;
     }
     for (array, values) in [("rhs", rhs), ("x", x)] {
         if let Some(index) = values.iter().position(|v| !Scalar::is_finite(*v)) {
@@ -350,6 +348,13 @@ fn checked<T: Scalar>(
         }
     }
     Ok(())
+}
+
+/// Return an error for a preconditioner on the left that changes.
+fn check_side(changes: bool, side: PreconditionerSide) -> Result<()> {
+    let problem = "changes from step to step, on the left side";
+    let wrong = || Error::invalid("preconditioner", problem, "such a preconditioner on the right side");
+    if changes && side == PreconditionerSide::Left { Err(wrong()) } else { Ok(()) }
 }
 
 by_type! {
@@ -362,8 +367,7 @@ impl<T: Scalar> KrylovCall<'_, T> {
         let Self { solver, a, preconditioner, rhs, x, watch, stack } = self;
         let _mode = Standard::enter();
         let n = a.rows();
-        // Conjugate gradients compute the same for both sides.
-        let side = if solver.method == KrylovMethod::Cg { PreconditionerSide::Right } else { solver.side };
+        let side = solver.effective_side();
         let all = agree(solver.communicator, n, checked((a, preconditioner, side), (rhs, x)))?;
         let method = solver.method.within(all);
         let needed = solver.scratch_of(a, preconditioner, method);
@@ -378,7 +382,77 @@ impl<T: Scalar> KrylovCall<'_, T> {
         let (small, stack) = stack.make_raw::<Complex64>(method.small_numbers());
         let (length, alignment) = (HostVectors::<T>::stride(n) * (FIRST + vectors), HostVectors::<T>::ALIGNMENT);
         let (work, stack) = stack.make_aligned_raw::<T>(length, alignment);
-        let vectors: &mut dyn Vectors = &mut HostVectors { a, m: preconditioner, rhs, x, work, reducer, stack };
+        let mut vectors = HostVectors { a, m: preconditioner, rhs, x, work, reducer, stack };
+        let system = VectorSystem {
+            rows: all,
+            side: preconditioner.map(|_| side),
+            flexible: preconditioner.is_some_and(|m| m.changes()),
+        };
+        let watch: &mut Watch<'_> = &mut |norms, x| {
+            let Norms { iteration, residual_norm, preconditioned_norm, tolerance } = norms;
+            let x = x.map(bytemuck::cast_slice);
+            watch(IterationProgress { iteration, residual_norm, preconditioned_norm, tolerance, x })
+        };
+        solver.run(&mut vectors, system, (method, bytemuck::cast_slice_mut(small)), watch)
+    }
+}
+
+/// What a solver must know of a system whose vectors it does not see.
+struct VectorSystem {
+    /// The number of rows on all processes.
+    rows: usize,
+    /// The side of the preconditioner, if there is one.
+    side: Option<PreconditionerSide>,
+    /// Whether the preconditioner changes.
+    flexible: bool,
+}
+
+impl KrylovSolver<'_> {
+    /// Number of work vectors that [`solve_vectors`](Self::solve_vectors) needs for a system of n rows.
+    pub fn work_vectors(&self, rows: usize, preconditioner: Option<Preconditioning>) -> usize {
+        FIRST + self.method.within(rows).needs(preconditioner == Some(Preconditioning::Changing)).0
+    }
+
+    /// Solve the system of `vectors`, which can be anywhere, starting from the x that they hold.
+    ///
+    /// # Shapes
+    /// `rows` is the number of rows on all processes. `vectors` has as many work vectors as [`work_vectors`](Self::work_vectors) says.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] if the right-hand side or x contains NaN or infinity. [`Error::InvalidArgument`] for a preconditioner on the left that
+    /// changes from step to step. [`Error::OutOfMemory`]. Errors of the operators.
+    pub fn solve_vectors(
+        &self,
+        vectors: &mut dyn Vectors,
+        rows: usize,
+        preconditioner: Option<Preconditioning>,
+    ) -> Result<IterationReport> {
+        let (method, flexible) = (self.method.within(rows), preconditioner == Some(Preconditioning::Changing));
+        let side = self.effective_side();
+        check_side(flexible, side)?;
+        for (array, v) in [("rhs", VectorId::Rhs), ("x", VectorId::Solution)] {
+            if vectors.norm(v).is_nan() {
+                return Err(Error::NotFinite { array, index: 0 });
+            }
+        }
+        let mut small = zeroed::<Complex64>(method.small_numbers())?;
+        let system = VectorSystem { rows, side: preconditioner.map(|_| side), flexible };
+        self.run(vectors, system, (method, bytemuck::cast_slice_mut(&mut small)), &mut |_, _| ControlFlow::Continue(()))
+    }
+
+    /// The side of the preconditioner. Conjugate gradients compute the same for both sides.
+    fn effective_side(&self) -> PreconditionerSide {
+        if self.method == KrylovMethod::Cg { PreconditionerSide::Right } else { self.side }
+    }
+
+    /// Solve a system that has been checked. `small` is memory for small matrices.
+    fn run(
+        &self,
+        vectors: &mut dyn Vectors,
+        VectorSystem { rows: all, side, flexible }: VectorSystem,
+        (method, small): (KrylovMethod, &mut [u8]),
+        watch: &mut Watch<'_>,
+    ) -> Result<IterationReport> {
         let (mut rhs, mut rhs_norm) = (VectorId::Rhs, vectors.norm(VectorId::Rhs));
         let x_norm = vectors.norm(VectorId::Solution);
         let units = Units::of(vectors.epsilon(), rhs_norm, x_norm);
@@ -388,19 +462,14 @@ impl<T: Scalar> KrylovCall<'_, T> {
             rhs_norm = vectors.norm(rhs);
             units.scale(vectors, VectorId::Solution);
         }
-        let tolerance = (solver.rtol * rhs_norm).max(units.scaled_bound(solver.atol));
-        let limit = solver.max_iterations.unwrap_or_else(|| all.saturating_mul(10).min(10_000));
-        let watch: &mut Watch<'_> = &mut |norms, x| {
-            let Norms { iteration, residual_norm, preconditioned_norm, tolerance } = norms;
-            let x = x.map(bytemuck::cast_slice);
-            watch(IterationProgress { iteration, residual_norm, preconditioned_norm, tolerance, x })
-        };
+        let tolerance = (self.rtol * rhs_norm).max(units.scaled_bound(self.atol));
+        let limit = self.max_iterations.unwrap_or_else(|| all.saturating_mul(10).min(10_000));
         let mut monitor = Monitor::new((limit, tolerance), units, watch);
         let mut run = KrylovRun {
             vectors,
             method,
-            side: preconditioner.map(|_| side),
-            flexible: preconditioner.is_some_and(|m| m.changes()),
+            side,
+            flexible,
             rhs,
             rhs_norm,
             tolerance,
@@ -412,14 +481,14 @@ impl<T: Scalar> KrylovCall<'_, T> {
             steps: 0,
         };
         let known = if x_norm == 0.0 { Known::Zero } else { Known::Nothing };
-        let ended = solver.iterate(&mut run, &mut monitor, known, PodStack::new(bytemuck::cast_slice_mut(small)));
+        let ended = self.iterate(&mut run, &mut monitor, known, PodStack::new(small));
         let ended = ended.and_then(|ended| run.finish(&monitor, ended));
         let attention = ended.as_ref().ok().and_then(|(_, residual)| run.attention(*residual));
         // Unscale x also if an operator has failed, since x belongs to the caller.
         units.unscale(run.vectors, VectorId::Solution);
         let (ending, residual) = ended?;
         Ok(IterationReport {
-            method: solver.method,
+            method: self.method,
             side: run.side,
             ending,
             iterations: monitor.iterations,

@@ -25,13 +25,13 @@ pub enum Operator {
     Step(usize),
 }
 
-/// Maximum number of terms of a [`LinearCombination`].
+/// Maximum number of vectors of a [`LinearCombination`].
 pub use bandsolve_kernel::combine::MOST_TERMS;
 
 /// The vector `out` = `plus` + `factor`·Σ cₖ·vₖ.
 ///
 /// The sum of the products cₖ·vₖ is formed from left to right, then multiplied by the factor, and added to `plus`. Without `plus`, there is no
-/// addition. `out` may be one of the other vectors. Products and sums are rounded one by one.
+/// addition. `out` may be one of the other vectors, but it is not `plus` if the factor is not 1. Products and sums are rounded one by one.
 #[derive(Debug, Clone, Copy)]
 pub struct LinearCombination<'t> {
     /// The vector that is written.
@@ -40,7 +40,7 @@ pub struct LinearCombination<'t> {
     pub plus: Option<VectorId>,
     /// The factor of the sum.
     pub factor: Complex64,
-    /// The terms cₖ and vₖ of the sum, at most [`MOST_TERMS`].
+    /// The terms cₖ and vₖ of the sum. With `plus`, there are at most [`MOST_TERMS`] vectors.
     pub terms: &'t [(Complex64, VectorId)],
 }
 
@@ -118,7 +118,8 @@ pub trait Vectors {
     /// Those of the operator.
     fn accurate_residual(&mut self, x: VectorId, rhs: VectorId, r: VectorId) -> Result<Option<f64>>;
 
-    /// Compute linear combinations, one after the other, and inner products aᴴ·b of their results or of other vectors, one for each sum.
+    /// Compute linear combinations, one after the other, and at most [`MOST_TERMS`] inner products aᴴ·b of their results or of other vectors, one for
+    /// each sum.
     ///
     /// An element of a result depends only on the same elements of other vectors. A pass over the memory can therefore compute all.
     fn combine(
