@@ -9,6 +9,23 @@ use bandsolve::{Alone, Complex64, Error, RealScalar, Result, Scalar};
 use bandsolve_sparse::{IterationReport, KrylovSolver, Preconditioning};
 
 /// A linear operator on vectors of a device: a matrix, or the inverse M⁻¹ of a preconditioner.
+///
+/// # Examples
+/// The preconditioner by the diagonal, as a sparse matrix:
+/// ```
+/// # #[cfg(feature = "emulator")] {
+/// use bandsolve_gpu::{Device, DeviceCsr, DeviceOperator, Emulation, solve_krylov};
+/// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver};
+/// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
+/// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
+/// let inverse = Csr::from_triplets(2, 2, &[(0, 0, 0.25), (1, 1, 0.5)])?;
+/// let [a, inverse] = [DeviceCsr::new(&device, &a)?, DeviceCsr::new(&device, &inverse)?];
+/// let m: &dyn DeviceOperator<f64> = &inverse;
+/// let (rhs, mut x) = (device.upload(&[5.0, 3.0])?, device.zeros(2)?);
+/// assert!(solve_krylov(&KrylovSolver::new(KrylovMethod::Cg), &a, Some(m), &rhs, &mut x)?.converged());
+/// # }
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 pub trait DeviceOperator<T: DeviceScalar> {
     /// Number of rows and columns.
     fn rows(&self) -> usize;

@@ -38,11 +38,11 @@ pub(super) struct Monitor<'a> {
     best_norm: f64,
     /// `best_norm` at the last call of [`has_halved`](Self::has_halved).
     last_best_norm: f64,
-    watch: &'a mut Watch<'a>,
+    watch: Option<&'a mut Watch<'a>>,
 }
 
 impl<'a> Monitor<'a> {
-    pub fn new((limit, tolerance): (usize, f64), units: Units, watch: &'a mut Watch<'a>) -> Self {
+    pub fn new((limit, tolerance): (usize, f64), units: Units, watch: Option<&'a mut Watch<'a>>) -> Self {
         let mut history = Vec::new();
         // Memory for a usual history. A longer one grows, in fewer and fewer iterations.
         _ = history.try_reserve(limit.saturating_add(1).min(1 << 20));
@@ -127,14 +127,15 @@ impl<'a> Monitor<'a> {
             preconditioned_norm: units.unscaled(norm / self.left_scale),
             tolerance: units.unscaled(self.tolerance),
         };
+        let watch = self.watch.as_mut()?;
         let mut flow = ControlFlow::Continue(());
         if !has_x {
-            flow = (self.watch)(norms, None);
+            flow = watch(norms, None);
         } else if units.is_plain() {
-            vectors.read(VectorId::Solution, &mut |x| flow = (self.watch)(norms, Some(x)));
+            vectors.read(VectorId::Solution, &mut |x| flow = watch(norms, Some(x)));
         } else {
             vectors.scale(VectorId::Solution, SCRATCH, units.inverse());
-            vectors.read(SCRATCH, &mut |x| flow = (self.watch)(norms, Some(x)));
+            vectors.read(SCRATCH, &mut |x| flow = watch(norms, Some(x)));
         }
         flow.is_break().then_some(Ending::Cancelled)
     }

@@ -365,7 +365,6 @@ by_type! {
 impl<T: Scalar> KrylovCall<'_, T> {
     fn run(self) -> Result<IterationReport> {
         let Self { solver, a, preconditioner, rhs, x, watch, stack } = self;
-        let _mode = Standard::enter();
         let n = a.rows();
         let side = solver.effective_side();
         let all = agree(solver.communicator, n, checked((a, preconditioner, side), (rhs, x)))?;
@@ -393,7 +392,7 @@ impl<T: Scalar> KrylovCall<'_, T> {
             let x = x.map(bytemuck::cast_slice);
             watch(IterationProgress { iteration, residual_norm, preconditioned_norm, tolerance, x })
         };
-        solver.run(&mut vectors, system, (method, bytemuck::cast_slice_mut(small)), watch)
+        solver.run(&mut vectors, system, (method, bytemuck::cast_slice_mut(small)), Some(watch))
     }
 }
 
@@ -414,6 +413,8 @@ impl KrylovSolver<'_> {
     }
 
     /// Solve the system of `vectors`, which can be anywhere, starting from the x that they hold.
+    ///
+    /// The crate `bandsolve-gpu` calls this function for vectors on a GPU.
     ///
     /// # Shapes
     /// `rows` is the number of rows on all processes. `vectors` has as many work vectors as [`work_vectors`](Self::work_vectors) says.
@@ -437,7 +438,7 @@ impl KrylovSolver<'_> {
         }
         let mut small = zeroed::<Complex64>(method.small_numbers())?;
         let system = VectorSystem { rows, side: preconditioner.map(|_| side), flexible };
-        self.run(vectors, system, (method, bytemuck::cast_slice_mut(&mut small)), &mut |_, _| ControlFlow::Continue(()))
+        self.run(vectors, system, (method, bytemuck::cast_slice_mut(&mut small)), None)
     }
 
     /// The side of the preconditioner. Conjugate gradients compute the same for both sides.
@@ -446,13 +447,14 @@ impl KrylovSolver<'_> {
     }
 
     /// Solve a system that has been checked. `small` is memory for small matrices.
-    fn run(
+    fn run<'w>(
         &self,
         vectors: &mut dyn Vectors,
         VectorSystem { rows: all, side, flexible }: VectorSystem,
         (method, small): (KrylovMethod, &mut [u8]),
-        watch: &mut Watch<'_>,
+        watch: Option<&'w mut Watch<'w>>,
     ) -> Result<IterationReport> {
+        let _mode = Standard::enter();
         let (mut rhs, mut rhs_norm) = (VectorId::Rhs, vectors.norm(VectorId::Rhs));
         let x_norm = vectors.norm(VectorId::Solution);
         let units = Units::of(vectors.epsilon(), rhs_norm, x_norm);

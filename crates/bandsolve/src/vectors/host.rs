@@ -14,7 +14,14 @@ use dyn_stack::PodStack;
 
 /// The vectors of a Krylov method in the memory of the CPU, and the operators of its system.
 ///
-/// [`Vectors`] has an example.
+/// # Examples
+/// Memory for three vectors of ten elements, each at the beginning of a cache line; [`Vectors`] shows how they are used:
+/// ```
+/// use bandsolve::vectors::HostVectors;
+/// assert_eq!(HostVectors::<f64>::stride(10), 16);
+/// let work = vec![0.0; 3 * HostVectors::<f64>::stride(10)];
+/// # assert_eq!(work.len(), 48);
+/// ```
 pub struct HostVectors<'a, T: Scalar> {
     /// The matrix of the system.
     pub a: &'a dyn LinearOperator<T>,

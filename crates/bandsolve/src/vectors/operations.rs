@@ -4,6 +4,13 @@ use crate::error::Result;
 use bandsolve_kernel::Complex64;
 
 /// A vector of [`Vectors`].
+///
+/// # Examples
+/// ```
+/// use bandsolve::vectors::VectorId;
+/// let [direction, image] = [0, 1].map(VectorId::Work);
+/// assert_ne!(direction, image);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorId {
     /// The right-hand side, which no operation writes.
@@ -15,6 +22,17 @@ pub enum VectorId {
 }
 
 /// A linear operator of [`Vectors`].
+///
+/// # Examples
+/// ```
+/// use bandsolve::vectors::{Operator, VectorId, Vectors};
+/// /// z = M⁻¹·(A·x)
+/// fn preconditioned(vectors: &mut dyn Vectors, x: VectorId, z: VectorId) -> bandsolve::Result<()> {
+///     let y = VectorId::Work(0);
+///     vectors.apply(Operator::Matrix, x, y)?;
+///     vectors.apply(Operator::Preconditioner, y, z)
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
     /// The matrix A of the system.
@@ -26,12 +44,26 @@ pub enum Operator {
 }
 
 /// Maximum number of vectors of a [`LinearCombination`].
+///
+/// # Examples
+/// ```
+/// assert_eq!(bandsolve::vectors::MOST_TERMS, 8);
+/// ```
 pub use bandsolve_kernel::combine::MOST_TERMS;
 
 /// The vector `out` = `plus` + `factor`·Σ cₖ·vₖ.
 ///
 /// The sum of the products cₖ·vₖ is formed from left to right, then multiplied by the factor, and added to `plus`. Without `plus`, there is no
 /// addition. `out` may be one of the other vectors, but it is not `plus` if the factor is not 1. Products and sums are rounded one by one.
+///
+/// # Examples
+/// ```
+/// use bandsolve::vectors::{LinearCombination, VectorId};
+/// // x ← x + 2·p
+/// let step = [(2.0.into(), VectorId::Work(0))];
+/// let combination = LinearCombination::add_to(VectorId::Solution, &step);
+/// assert_eq!(combination.plus, Some(VectorId::Solution));
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct LinearCombination<'t> {
     /// The vector that is written.
