@@ -198,6 +198,13 @@ impl Opened {
     fn upload<T: bytemuck::Pod>(&self, values: &[T]) -> DeviceVec<T> {
         self.device.upload(values).unwrap()
     }
+
+    /// Zeros that are there before a function of the library, which has another stream, writes the array.
+    fn zeros<T: bytemuck::Pod>(&self, n: usize) -> DeviceVec<T> {
+        let zeros = self.device.zeros(n).unwrap();
+        self.device.synchronize().unwrap();
+        zeros
+    }
 }
 
 impl Drop for Opened {
@@ -327,7 +334,7 @@ fn same_as_the_rust_solver<T: OnGpu>() {
     let on = Opened::new();
     for (family, (n, n_rhs)) in families().into_iter().flat_map(|f| [(1, 1), (9, 3), (1500, 1)].map(|s| (f, s))) {
         let there = There::<T>::random(&on, family, n, n_rhs);
-        let mut x = on.device.zeros(there.rhs.len()).unwrap();
+        let mut x = on.zeros(there.rhs.len());
         let expected = there.solver(n_rhs).solve(there.as_rust(), &there.rhs, &mut x).unwrap();
         let x = x.download().unwrap();
         // Again with the kept solver.
@@ -464,7 +471,7 @@ fn factored_once_solved_often<T: OnGpu>() {
             expect(factor(handle, null_mut(), P, n, block, sub, diag, sup, held), OK, &[]);
             expect(factor(handle, null_mut(), P, n, block, sub, diag, sup, held), OK, &[]);
             for n_rhs in [1, 3, 2] {
-                let x = on.device.zeros::<T>(there.rhs.len()).unwrap();
+                let x = on.zeros::<T>(there.rhs.len());
                 expect(sides(pointer(&x), rhs, n_rhs), OK, &[]);
                 let own = on.upload(&there.rhs.download().unwrap());
                 expect(sides(pointer(&own), pointer(&own), n_rhs), OK, &[]);
@@ -572,11 +579,10 @@ fn sparse_right_hand_sides<T: OnGpu>() {
 
         let wanted: Vec<i32> = (0..=columns).map(|j| (j * n.min(3)) as i32).collect();
         let (total, result_ptrs) = (wanted[columns] as usize, on.upload(&wanted));
-        let (mut result_rows, mut result_values) =
-            (on.device.zeros::<i32>(total).unwrap(), on.device.zeros::<T>(total).unwrap());
+        let (mut result_rows, mut result_values) = (on.zeros::<i32>(total), on.zeros::<T>(total));
         let out = DeviceCscMut::new(&result_ptrs, &mut result_rows, &mut result_values).unwrap();
         there.solver(columns).solve_pruned(there.as_rust(), sparse.csc(), out).unwrap();
-        let (own_rows, own_values) = (on.device.zeros::<i32>(total).unwrap(), on.device.zeros::<T>(total).unwrap());
+        let (own_rows, own_values) = (on.zeros::<i32>(total), on.zeros::<T>(total));
         let pruned = |total| {
             let (rhs, out) = ((values, row_indices, col_ptrs), (pointer(&own_values), pointer(&own_rows)));
             let pointers = pointer(&result_ptrs);

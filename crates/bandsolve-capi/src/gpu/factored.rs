@@ -43,7 +43,7 @@ impl<T: DeviceScalar> DeviceFactors<T> {
         // SAFETY: the caller's promise.
         let [sub, diag, sup] = arrays.each_ref().map(|array| unsafe { array.read_on(on) });
         let factored = DeviceSolver::new(on, &plan, n_rhs)?.factor(DeviceMatrix::block_tridiagonal(sub, diag, sup))?;
-        let copy = device.zeros(0)?;
+        let copy = job.complete(device.zeros(0))?;
         Ok(Self { factored, device, copy, stream: job.stream, n_rhs, plan, call })
     }
 }
@@ -127,6 +127,7 @@ pub(crate) unsafe fn solve_factored<T: DeviceScalar>(
     let DeviceFactors { factored, copy, .. } = &mut *factors;
     // SAFETY: the caller's promise.
     let solved = unsafe { apart(&job.device, &sides, copy, |rhs, x| factored.solve(rhs, x)) };
+    let solved = job.complete(solved);
     job.system.record(solved)
 }
 

@@ -66,6 +66,12 @@ impl DeviceCall<'_> {
         Ok(Box::new(KeptSolver { stream: self.stream, plan, solver, copy }))
     }
 
+    /// The result of a call, once all its work on the stream is done: what a function returns is complete.
+    fn complete<V>(&self, result: Result<V>) -> Result<V> {
+        let waited = self.device.synchronize();
+        result.and_then(|value| waited.map(|()| value))
+    }
+
     /// Solve for dense right-hand sides with a matrix in the address ranges `places`.
     ///
     /// # Safety
@@ -85,7 +91,7 @@ impl DeviceCall<'_> {
         // SAFETY: the caller's promise.
         let solved = unsafe { apart(&self.device, &sides, copy, |rhs, x| solver.solve(a, rhs, x)) };
         self.handle.keep(stored);
-        self.system.record(solved)
+        self.system.record(self.complete(solved))
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) unsafe fn to_dense<T: DeviceScalar>(
         let mut solver = job.solver::<T>(job.system.n_rhs)?;
         let solved = solver.solver.solve_sparse(DeviceMatrix::tridiagonal(sub, diag, sup), rhs, x);
         job.handle.keep(solver);
-        record(solved, &job.system)
+        record(job.complete(solved), &job.system)
     }
 }
 
@@ -85,6 +85,6 @@ pub(crate) unsafe fn to_sparse<T: DeviceScalar>(
         let mut solver = job.solver::<T>(columns.min(DeviceSolver::<T>::pruned_together(rows)))?;
         let solved = solver.solver.solve_pruned(DeviceMatrix::tridiagonal(sub, diag, sup), rhs, result);
         job.handle.keep(solver);
-        record(solved, &job.system)
+        record(job.complete(solved), &job.system)
     }
 }
