@@ -131,5 +131,5 @@ template <class T> __device__ __forceinline__ void combine(const Combine<T>& all
   __syncthreads();
   if (!last) return;
   add_pieces(all, shared);
-  if (threadIdx.x == 0) *all.arrived = 0;
+  if (threadIdx.x == 0) store_release(all.arrived, 0);
 }

@@ -18,7 +18,7 @@ use bandsolve_sparse::{IterationReport, KrylovSolver, Preconditioning};
 /// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver};
 /// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
 /// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
-/// let inverse = Csr::from_triplets(2, 2, &[(0, 0, 0.25), (1, 1, 0.5)])?;
+/// let inverse = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 0.25), (1, 1, 0.5)])?;
 /// let [a, inverse] = [DeviceCsr::new(&device, &a)?, DeviceCsr::new(&device, &inverse)?];
 /// let m: &dyn DeviceOperator<f64> = &inverse;
 /// let (rhs, mut x) = (device.upload(&[5.0, 3.0])?, device.zeros(2)?);
@@ -100,9 +100,9 @@ pub fn solve_krylov<T: DeviceScalar>(
     let mut vectors = DeviceVectors::new(&device, n, OTHERS + solver.work_vectors(n, preconditioner))?;
     vectors.vector_mut(RHS).copy_from(rhs.slice(..))?;
     vectors.vector_mut(SOLUTION).copy_from(x.slice(..))?;
-    let mut system = DeviceSystem { a, m, vectors, error: None };
+    let mut system = SystemOnDevice { a, m, vectors, error: None };
     let report = solver.solve_vectors(&mut system, n, preconditioner);
-    let DeviceSystem { vectors, error, .. } = system;
+    let SystemOnDevice { vectors, error, .. } = system;
     // An error of the device is the cause of what the method saw.
     error.map_or(Ok(()), Err)?;
     let report = report.map_err(|error| located(error, rhs, x))?;
@@ -137,14 +137,14 @@ fn number(id: VectorId) -> usize {
 /// A system whose vectors are on a device.
 ///
 /// After an error of the device, inner products are NaN, so that a method ends, and operators return the error.
-struct DeviceSystem<'a, T> {
+struct SystemOnDevice<'a, T> {
     a: &'a dyn DeviceOperator<T>,
     m: Option<&'a dyn DeviceOperator<T>>,
     vectors: DeviceVectors<T>,
     error: Option<Error>,
 }
 
-impl<T: DeviceScalar> DeviceSystem<'_, T> {
+impl<T: DeviceScalar> SystemOnDevice<'_, T> {
     /// Keep the first error.
     fn note(&mut self, result: Result<()>) {
         if let Err(error) = result {
@@ -225,7 +225,7 @@ impl<T: DeviceScalar> DeviceSystem<'_, T> {
     }
 }
 
-impl<T: DeviceScalar> Vectors for DeviceSystem<'_, T> {
+impl<T: DeviceScalar> Vectors for SystemOnDevice<'_, T> {
     fn epsilon(&self) -> f64 {
         T::Real::EPSILON.to_f64()
     }

@@ -24,7 +24,7 @@ type LaunchKernel =
 
 /// The functions of the emulator.
 #[derive(Clone, Copy)]
-pub struct Library {
+pub struct EmulatorLibrary {
     /// Allocate memory of this size, and write its address. A protected page begins after its end if the number is 1, and ends at its
     /// beginning otherwise. Returns what `free` takes.
     pub allocate: Allocate,
@@ -34,7 +34,7 @@ pub struct Library {
     pub launch: LaunchKernel,
 }
 
-impl Library {
+impl EmulatorLibrary {
     /// The emulator that is linked to this crate.
     pub const LINKED: Self = Self { allocate: emulator_allocate, free: emulator_free, launch: emulator_launch };
 

@@ -10,11 +10,11 @@ use crate::device::{Backend, HeldResource, Launch, Limits};
 use bandsolve::{Error, Result};
 use core::any::Any;
 use core::ffi::{c_int, c_void};
-use library::Library;
-use queue::{Kernel, Queue, Work};
+use library::EmulatorLibrary;
+use queue::{QueuedKernel, StreamQueue, Work};
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};
-use streams::{Streams, at};
+use streams::{EmulatedStreams, at};
 
 /// The order in which blocks, and the threads of a block, run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,23 +51,23 @@ impl Default for Emulation {
 
 pub(crate) struct Emulator {
     how: Emulation,
-    streams: Arc<Streams>,
+    streams: Arc<EmulatedStreams>,
 }
 
 impl Emulator {
     pub fn new(how: Emulation) -> Self {
-        Self::of(how, Library::LINKED)
+        Self::of(how, EmulatorLibrary::LINKED)
     }
 
     /// An emulator that also finds data races.
     #[cfg(feature = "races")]
     pub fn with_races(how: Emulation) -> Self {
-        Self::of(how, Library::with_races())
+        Self::of(how, EmulatorLibrary::with_races())
     }
 
-    fn of(how: Emulation, library: Library) -> Self {
-        let queue = Mutex::new(Queue::new(how.order, how.seed));
-        Self { how, streams: Arc::new(Streams { how, library, queue }) }
+    fn of(how: Emulation, library: EmulatorLibrary) -> Self {
+        let queue = Mutex::new(StreamQueue::new(how.order, how.seed));
+        Self { how, streams: Arc::new(EmulatedStreams { how, library, queue }) }
     }
 }
 
@@ -99,7 +99,7 @@ struct Pages {
     pages: *mut c_void,
     address: u64,
     bytes: usize,
-    streams: Arc<Streams>,
+    streams: Arc<EmulatedStreams>,
 }
 
 // SAFETY: this is plain memory, which only the methods of `Backend` access.
@@ -202,7 +202,7 @@ impl Backend for Emulator {
         let name = CString::new(launch.kernel).expect("a kernel name has no zero bytes");
         let Launch { blocks, threads, shared, .. } = *launch;
         let resident = if launch.cooperative { launch.blocks } else { self.how.resident };
-        let kernel = Kernel { name, blocks, threads, shared, resident, arguments };
+        let kernel = QueuedKernel { name, blocks, threads, shared, resident, arguments };
         self.streams.queue().push(launch.stream, Work::Launch(kernel));
         Ok(())
     }

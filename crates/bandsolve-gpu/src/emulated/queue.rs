@@ -5,7 +5,7 @@ use std::ffi::CString;
 
 /// Something that a stream does.
 pub enum Work {
-    Launch(Kernel),
+    Launch(QueuedKernel),
     Clear {
         address: u64,
         bytes: usize,
@@ -23,7 +23,7 @@ pub enum Work {
 }
 
 /// A kernel, with its own copy of the arguments.
-pub struct Kernel {
+pub struct QueuedKernel {
     pub name: CString,
     pub blocks: u32,
     pub threads: u32,
@@ -53,7 +53,7 @@ struct Item {
 }
 
 /// The work that has not run, in the order in which it was put on the streams.
-pub struct Queue {
+pub struct StreamQueue {
     items: Vec<Item>,
     /// Numbers of work and streams that are in use.
     numbers: u64,
@@ -61,7 +61,7 @@ pub struct Queue {
     seed: u64,
 }
 
-impl Queue {
+impl StreamQueue {
     pub fn new(order: Order, seed: u64) -> Self {
         Self { items: Vec::new(), numbers: 0, order, seed }
     }

@@ -1,25 +1,25 @@
 //! The streams of an emulated device.
 
 use super::Emulation;
-use super::library::Library;
-use super::queue::{Kernel, Queue, Work};
+use super::library::EmulatorLibrary;
+use super::queue::{QueuedKernel, StreamQueue, Work};
 use bandsolve_kernel::arithmetic::Standard;
 use core::ffi::{c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The streams of a device, whose work runs when somebody waits for it.
-pub struct Streams {
+pub struct EmulatedStreams {
     pub how: Emulation,
-    pub library: Library,
-    pub queue: Mutex<Queue>,
+    pub library: EmulatorLibrary,
+    pub queue: Mutex<StreamQueue>,
 }
 
 pub fn at(address: u64) -> *mut u8 {
     core::ptr::with_exposed_provenance_mut(address as usize)
 }
 
-impl Streams {
-    pub fn queue(&self) -> MutexGuard<'_, Queue> {
+impl EmulatedStreams {
+    pub fn queue(&self) -> MutexGuard<'_, StreamQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -50,7 +50,7 @@ impl Streams {
         }
     }
 
-    fn run_kernel(&self, mut kernel: Kernel) {
+    fn run_kernel(&self, mut kernel: QueuedKernel) {
         // The floating-point mode of the host does not matter.
         let _mode = Standard::enter();
         let (grid, size) = ([kernel.blocks, 1, 1], [kernel.threads, 1, 1]);

@@ -61,7 +61,7 @@ impl<'a, T: Scalar> HostVectors<'a, T> {
     }
 
     /// Vectors that are read, one that is written, and the operators with their scratch memory.
-    fn pair<const K: usize>(&mut self, read: [VectorId; K], write: VectorId) -> Pair<'_, T, K> {
+    fn pair<const K: usize>(&mut self, read: [VectorId; K], write: VectorId) -> ReadAndWritten<'_, T, K> {
         assert!(!read.contains(&write), "an operation reads the vector that it writes");
         let (n, stride) = (self.x.len(), Self::stride(self.x.len()));
         let Self { a, m, rhs, x, work, stack, .. } = self;
@@ -80,7 +80,7 @@ impl<'a, T: Scalar> HostVectors<'a, T> {
             VectorId::Work(k) if k < at => &before[k * stride..][..n],
             VectorId::Work(k) => &behind[(k - at - 1) * stride..][..n],
         });
-        Pair { read, write: out, of: Operators { a: *a, m: *m }, stack }
+        ReadAndWritten { read, write: out, of: Operators { a: *a, m: *m }, stack }
     }
 
     /// One of the vectors.
@@ -93,27 +93,27 @@ impl<'a, T: Scalar> HostVectors<'a, T> {
     }
 
     /// The vectors that are written, to be split into pieces.
-    fn parts(x: &'a mut [T], work: &'a mut [T]) -> Parts<'a, T> {
+    fn parts(x: &'a mut [T], work: &'a mut [T]) -> VectorPieces<'a, T> {
         let n = x.len();
         (RowsOf(x, PIECE), VectorsOf::new(work, (n, Self::stride(n)), PIECE))
     }
 
     /// Call `work` for each piece of all vectors.
-    fn each_part(&mut self, work: &(impl Fn(Range<usize>, Part<'_, T>) + Sync)) {
+    fn each_part(&mut self, work: &(impl Fn(Range<usize>, VectorPiece<'_, T>) + Sync)) {
         let (n, rhs) = (self.x.len(), self.rhs);
         each_piece(n, HostVectors::parts(self.x, self.work), &|rows, (x, of_work)| {
-            work(rows.clone(), Part { rhs: &rhs[rows], x: x.0, work: of_work });
+            work(rows.clone(), VectorPiece { rhs: &rhs[rows], x: x.0, work: of_work });
         });
     }
 }
 
 /// The vectors that are written.
-type Parts<'v, T> = (RowsOf<'v, T>, VectorsOf<'v, T>);
+type VectorPieces<'v, T> = (RowsOf<'v, T>, VectorsOf<'v, T>);
 
 const READ_ONLY: &str = "no operation writes the right-hand side";
 
 /// What [`HostVectors::pair`] returns.
-struct Pair<'v, T: Scalar, const K: usize> {
+struct ReadAndWritten<'v, T: Scalar, const K: usize> {
     read: [&'v [T]; K],
     write: &'v mut [T],
     of: Operators<'v, T>,
@@ -146,7 +146,7 @@ impl<T: Scalar> Vectors for HostVectors<'_, T> {
     }
 
     fn apply(&mut self, operator: Operator, x: VectorId, y: VectorId) -> Result<()> {
-        let Pair { read: [x], write: y, of, stack } = self.pair([x], y);
+        let ReadAndWritten { read: [x], write: y, of, stack } = self.pair([x], y);
         match operator {
             Operator::Matrix => of.a.apply(x, y, stack),
             Operator::Preconditioner => of.preconditioner().apply(x, y, stack),
@@ -155,12 +155,12 @@ impl<T: Scalar> Vectors for HostVectors<'_, T> {
     }
 
     fn residual(&mut self, x: VectorId, rhs: VectorId, r: VectorId) -> Result<()> {
-        let Pair { read: [x, rhs], write: r, of, stack } = self.pair([x, rhs], r);
+        let ReadAndWritten { read: [x, rhs], write: r, of, stack } = self.pair([x, rhs], r);
         of.a.residual(x, rhs, r, stack)
     }
 
     fn accurate_residual(&mut self, x: VectorId, rhs: VectorId, r: VectorId) -> Result<Option<f64>> {
-        let Pair { read: [x, rhs], write: r, of, stack } = self.pair([x, rhs], r);
+        let ReadAndWritten { read: [x, rhs], write: r, of, stack } = self.pair([x, rhs], r);
         of.a.accurate_residual(x, rhs, r, stack)
     }
 
@@ -173,12 +173,12 @@ impl<T: Scalar> Vectors for HostVectors<'_, T> {
         assert_eq!(products.len(), sums.len(), "one sum for each product");
         let simd = Simd::detect();
         if sums.is_empty() {
-            let work = |_, mut part: Part<'_, T>| combinations.iter().for_each(|of| part.combine(of, simd));
+            let work = |_, mut part: VectorPiece<'_, T>| combinations.iter().for_each(|of| part.combine(of, simd));
             return self.each_part(&work);
         }
         let rhs = self.rhs;
         self.reducer.sums(HostVectors::parts(self.x, self.work), sums, &|rows, (x, work), sums| {
-            let mut part = Part { rhs: &rhs[rows], x: x.0, work };
+            let mut part = VectorPiece { rhs: &rhs[rows], x: x.0, work };
             combinations.iter().for_each(|of| part.combine(of, simd));
             for (sum, (a, b)) in sums.iter_mut().zip(products) {
                 *sum = dot(part.get(*a), part.get(*b));
@@ -233,13 +233,13 @@ impl<T: Scalar> Vectors for HostVectors<'_, T> {
 }
 
 /// The same rows of all vectors, at most [`PIECE`].
-struct Part<'v, T> {
+struct VectorPiece<'v, T> {
     rhs: &'v [T],
     x: &'v mut [T],
     work: VectorsOf<'v, T>,
 }
 
-/// The vectors of a [`Part`] from which a new one is computed.
+/// The vectors of a [`VectorPiece`] from which a new one is computed.
 struct Sources<'v, T> {
     out: VectorId,
     rhs: &'v [T],
@@ -258,7 +258,7 @@ impl<'v, T> Sources<'v, T> {
     }
 }
 
-impl<T: Scalar> Part<'_, T> {
+impl<T: Scalar> VectorPiece<'_, T> {
     fn get(&self, id: VectorId) -> &[T] {
         match id {
             VectorId::Rhs => self.rhs,

@@ -112,7 +112,7 @@ impl<'t> LinearCombination<'t> {
 /// }
 /// let mut memory = PodBuffer::new(Reducer::scratch(3, 1));
 /// let (reducer, stack) = Reducer::new(&Alone, 3, 1, PodStack::new(&mut memory));
-/// let (mut x, mut work) = ([0.0; 3], [0.0; 3]);
+/// let (mut x, mut work) = ([0.0; 3], vec![0.0; HostVectors::<f64>::stride(3)]);
 /// let mut vectors = HostVectors { a: &Twice, m: None, rhs: &[6.0, 0.0, 8.0], x: &mut x, work: &mut work, reducer, stack };
 /// let (x, r) = (VectorId::Solution, VectorId::Work(0));
 /// // x ← x + ½·rhs, r = rhs − A·x

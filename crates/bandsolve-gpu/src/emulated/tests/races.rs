@@ -18,7 +18,7 @@ use bandsolve_sparse::Csr;
 use std::sync::Arc;
 
 /// A device that finds data races, and random systems on it.
-struct Systems {
+struct RaceSystems {
     machine: Arc<Watched>,
     random: Random,
 }
@@ -51,7 +51,7 @@ fn plan(shape: Shape) -> Plan {
     Plan::new(shape).partition_rows(7)
 }
 
-impl Systems {
+impl RaceSystems {
     fn new(multiprocessors: usize) -> Self {
         let how = Emulation { order: Order::Random, resident: 3, multiprocessors, ..Emulation::default() };
         Self { machine: Watched::new(Emulator::with_races(how)), random: Random::new(1) }
@@ -265,8 +265,8 @@ fn kernels(number: &str) -> Vec<String> {
 }
 
 /// `other` runs the kernels that not every number type has.
-fn no_kernel_has_a_race<T: DeviceScalar>(other: impl Fn(&mut Systems)) {
-    let (mut one, mut many) = (Systems::new(1), Systems::new(64));
+fn no_kernel_has_a_race<T: DeviceScalar>(other: impl Fn(&mut RaceSystems)) {
+    let (mut one, mut many) = (RaceSystems::new(1), RaceSystems::new(64));
     one.every_kind::<T>();
     other(&mut one);
     many.one_launch::<T>();
@@ -278,12 +278,12 @@ fn no_kernel_has_a_race<T: DeviceScalar>(other: impl Fn(&mut Systems)) {
 
 #[test]
 fn no_kernel_has_a_race_f32() {
-    no_kernel_has_a_race::<f32>(Systems::largest_entries::<f32>);
+    no_kernel_has_a_race::<f32>(RaceSystems::largest_entries::<f32>);
 }
 
 #[test]
 fn no_kernel_has_a_race_f64() {
-    no_kernel_has_a_race::<f64>(Systems::largest_entries::<f64>);
+    no_kernel_has_a_race::<f64>(RaceSystems::largest_entries::<f64>);
 }
 
 #[test]
