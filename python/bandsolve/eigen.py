@@ -60,8 +60,12 @@ def _iterative(a, preconditioner, dtype, tol, hermitian=False):
     """Describe an inverse by iteration for `_compiled`. It solves to ``tol / 500`` or to rounding.
 
     For a Hermitian matrix with a preconditioner, it uses conjugate gradients while they converge. Otherwise it uses GMRES."""
-    rtol = max(tol / _TIGHTER, np.finfo(dtype).eps**0.8)
-    return {"a": a, "m": preconditioner, "rtol": rtol, "hermitian": hermitian, "factor": 1.0}
+    return {"a": a, "m": preconditioner, "rtol": _inner(tol, dtype), "hermitian": hermitian, "factor": 1.0}
+
+
+def _inner(tol, dtype):
+    """Return the tolerance of an inverse by iteration."""
+    return max(tol / _TIGHTER, np.finfo(dtype).eps**0.8)
 
 
 def _compiled(inverse, dtype):
@@ -206,8 +210,20 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
             inverse = _given(inverse, n, "Minv" if sigma is None else "OPinv")
         elif sigma is not None or m is not None:
             inverse = _inverse(a, m, sigma, dtype, tol, None, hermitian)
-        found = _bandsolve.eigenvalues(n, (*converted, _compiled(inverse, dtype)), start, options)
+        found = _searched((n, converted, start.astype(dtype)), inverse, options)
+        if isinstance(inverse, dict) and dtype.char in "fF" and found[2]["ending"] == "large residuals":
+            # In single precision, an inverse by iteration can be too inaccurate, because its products are.
+            wide = np.result_type(dtype, np.float64)
+            found = _searched((n, converted, start.astype(wide)), inverse | {"rtol": _inner(tol, wide)}, options)
     return _finished(found, dtype, hermitian, (a, m), f"{k} eigenvalues", which)
+
+
+def _searched(problem, inverse, options):
+    """Search for eigenvalues in the number type of the start vector."""
+    n, converted, start = problem
+    dtype = start.dtype
+    typed = tuple(made if made is None or callable(made) else (*made[:2], made[2].astype(dtype, copy=False)) for made in converted)
+    return _bandsolve.eigenvalues(n, (*typed, _compiled(inverse, dtype)), start, options)
 
 
 def _finished(found, dtype, hermitian, matrices, wanted, which):
@@ -215,7 +231,7 @@ def _finished(found, dtype, hermitian, matrices, wanted, which):
     w, v, report = found
     if hermitian:
         order = np.argsort(w)
-        w, v = w[order].astype(np.finfo(dtype).dtype), v[:, order]
+        w, v = w[order].astype(np.finfo(dtype).dtype), v[:, order].astype(dtype, copy=False)
         report |= {name: report[name][order] for name in ("residuals", "offsets")}
     elif dtype.char in "fF":
         w, v = w.astype(np.complex64), v.astype(np.complex64)
