@@ -139,8 +139,12 @@ def _problem(a, m, v0, sigma, hermitian):
             raise ValueError(f"v0 has the shape {np.shape(v0)}, expected ({n},)")
         if not np.isfinite(start).all():
             raise ValueError("v0 contains NaN or infinity, expected finite numbers")
-    converted = tuple(made if made is None or callable(made) else (*made[:2], made[2].astype(dtype, copy=False)) for made in (matrix, mass))
-    return n, converted, start.astype(dtype, copy=False), dtype
+    return n, _typed((matrix, mass), dtype), start.astype(dtype, copy=False), dtype
+
+
+def _typed(converted, dtype):
+    """Convert the entries of matrices to a number type. Operators stay as they are."""
+    return tuple(made if made is None or callable(made) else (*made[:2], made[2].astype(dtype, copy=False)) for made in converted)
 
 
 def _options(n, k, which, ncv, maxiter, tol, rng, hermitian, **more):
@@ -221,9 +225,7 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
 def _searched(problem, inverse, options):
     """Search for eigenvalues in the number type of the start vector."""
     n, converted, start = problem
-    dtype = start.dtype
-    typed = tuple(made if made is None or callable(made) else (*made[:2], made[2].astype(dtype, copy=False)) for made in converted)
-    return _bandsolve.eigenvalues(n, (*typed, _compiled(inverse, dtype)), start, options)
+    return _bandsolve.eigenvalues(n, (*_typed(converted, start.dtype), _compiled(inverse, start.dtype)), start, options)
 
 
 def _finished(found, dtype, hermitian, matrices, wanted, which):

@@ -2,7 +2,7 @@
 
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, check_len};
 use crate::launch::Arguments;
-use bandsolve::vectors::{PIECE, narrow};
+use bandsolve::vectors::{MOST_TERMS, PIECE, narrow};
 use bandsolve::{Complex64, Error, Result};
 
 /// Several vectors of the same length in one array on a device, with operations for Krylov methods.
@@ -40,8 +40,7 @@ pub struct DeviceVectors<T> {
     arrived: DeviceVec<u32>,
 }
 
-/// Maximum number of terms and of inner products (`vectors.cuh`).
-const MOST_TERMS: usize = 8;
+/// Maximum number of inner products (`vectors.cuh`).
 const MOST_DOTS: usize = 8;
 
 /// A combination in the form that the kernel uses.

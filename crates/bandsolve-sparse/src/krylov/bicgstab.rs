@@ -33,7 +33,7 @@ pub(super) fn cycle(run: &mut KrylovRun<'_>, monitor: &mut Monitor<'_>) -> Resul
             return Ok(broken(&[rho, product]));
         }
         // s = r − α·v
-        run.set(LinearCombination::add_to(R, &[(-alpha, v)]));
+        run.compute(LinearCombination::add_to(R, &[(-alpha, v)]));
         // ŝ = M⁻¹·s, t = A·ŝ
         run.precondition(R, s_hat)?;
         run.apply(s_hat, t)?;
@@ -58,6 +58,6 @@ pub(super) fn cycle(run: &mut KrylovRun<'_>, monitor: &mut Monitor<'_>) -> Resul
         }
         rho = next;
         // p = r + β·(p − ω·v)
-        run.set(LinearCombination { out: p, plus: Some(R), factor: beta, terms: &[(ONE, p), (-omega, v)] });
+        run.compute(LinearCombination { out: p, plus: Some(R), factor: beta, terms: &[(ONE, p), (-omega, v)] });
     }
 }

@@ -62,6 +62,6 @@ pub(super) fn cycle(run: &mut KrylovRun<'_>, monitor: &mut Monitor<'_>) -> Resul
         let beta = if flexible { -alpha * sums[1].re / rho.re } else { next.re / rho.re };
         rho = next;
         // p = z + β·p
-        run.set(LinearCombination { plus: Some(z), ..LinearCombination::of(p, &[(beta.into(), p)]) });
+        run.compute(LinearCombination { plus: Some(z), ..LinearCombination::of(p, &[(beta.into(), p)]) });
     }
 }

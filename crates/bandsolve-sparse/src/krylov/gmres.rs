@@ -108,7 +108,7 @@ pub(super) fn cycle(
     // v₀ = r / ‖r‖₂, g = ‖r‖₂·e₀
     let norm = run.vectors.norm(R);
     small.g[0] = Complex64::from(norm);
-    run.set(LinearCombination::of(own(0), &[((1.0 / norm).into(), R)]));
+    run.compute(LinearCombination::of(own(0), &[((1.0 / norm).into(), R)]));
     // Relative size of a column that consists of rounding errors.
     let noise = 4.0 * run.vectors.epsilon();
     let (mut columns, mut ending) = (0, None);
@@ -133,7 +133,7 @@ pub(super) fn cycle(
             ending = Some(Ending::Breakdown);
         }
         // vⱼ₊₁ = w / hⱼ₊₁ⱼ
-        run.set(LinearCombination::of(w, &[((1.0 / norm).into(), w)]));
+        run.compute(LinearCombination::of(w, &[((1.0 / norm).into(), w)]));
     }
     if ending == Some(Ending::NotFinite) {
         columns -= 1;
@@ -147,10 +147,10 @@ pub(super) fn cycle(
         run.vectors.subtract_combination(x, preconditioned, y);
     } else {
         // x ← x + M⁻¹·(V·y)
-        run.set(LinearCombination::of(R, &[]));
+        run.compute(LinearCombination::of(R, &[]));
         run.vectors.subtract_combination(R, basis, y);
         run.precondition(R, z)?;
-        run.set(LinearCombination::add_to(x, &[(ONE, z)]));
+        run.compute(LinearCombination::add_to(x, &[(ONE, z)]));
     }
     Ok(match ending {
         Some(ending) => ending,

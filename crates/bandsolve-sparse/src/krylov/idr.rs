@@ -44,7 +44,7 @@ pub(super) fn cycle(
     let (c, stack) = stack.make_with(s, |_| ZERO);
     let (again, _) = stack.make_with(s, |_| ZERO);
     random_basis(run, c, again);
-    (0..2 * s).for_each(|k| run.set(LinearCombination::of(g(k), &[])));
+    (0..2 * s).for_each(|k| run.compute(LinearCombination::of(g(k), &[])));
     let mut omega = ONE;
     loop {
         // f = Pᴴ·r
@@ -122,13 +122,13 @@ fn set_sum(run: &mut KrylovRun<'_>, out: VectorId, terms: impl Iterator<Item = (
     let (mut some, mut count) = ([(ZERO, out); MOST_TERMS], 0);
     for term in terms {
         if count == MOST_TERMS {
-            run.set(LinearCombination::of(out, &some));
+            run.compute(LinearCombination::of(out, &some));
             (some[0], count) = ((ONE, out), 1);
         }
         some[count] = term;
         count += 1;
     }
-    run.set(LinearCombination::of(out, &some[..count]));
+    run.compute(LinearCombination::of(out, &some[..count]));
 }
 
 /// Inner products of the shadow vectors from `first` on with v.
@@ -148,6 +148,6 @@ fn random_basis(run: &mut KrylovRun<'_>, h: &mut [Complex64], again: &mut [Compl
             Complex64::new(part(0), part(32))
         });
         let norm = run.vectors.orthogonalize(FIRST, own(k), &mut h[..k], &mut again[..k]);
-        run.set(LinearCombination::of(own(k), &[((1.0 / norm).into(), own(k))]));
+        run.compute(LinearCombination::of(own(k), &[((1.0 / norm).into(), own(k))]));
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn cycle(run: &mut KrylovRun<'_>, monitor: &mut Monitor<'_>, damping:
         // z = M⁻¹·r
         run.precondition(R, z)?;
         // x ← x + ω·z
-        run.set(LinearCombination::add_to(VectorId::Solution, &[(damping.into(), z)]));
+        run.compute(LinearCombination::add_to(VectorId::Solution, &[(damping.into(), z)]));
         // r = rhs − A·x, and ‖r‖₂
         let norm = run.start(Known::Step)?.norm;
         if let Some(ending) = monitor.step_to(norm, run.vectors) {

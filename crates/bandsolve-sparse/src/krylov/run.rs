@@ -105,7 +105,7 @@ impl KrylovRun<'_> {
     }
 
     /// Compute one linear combination.
-    pub fn set(&mut self, combination: LinearCombination<'_>) {
+    pub fn compute(&mut self, combination: LinearCombination<'_>) {
         self.vectors.combine(&[combination], &[], &mut []);
     }
 

@@ -431,11 +431,6 @@ impl KrylovSolver<'_> {
         let (method, flexible) = (self.method.within(rows), preconditioner == Some(Preconditioning::Changing));
         let side = self.effective_side();
         check_side(flexible, side)?;
-        for (array, v) in [("rhs", VectorId::Rhs), ("x", VectorId::Solution)] {
-            if vectors.norm(v).is_nan() {
-                return Err(Error::NotFinite { array, index: 0 });
-            }
-        }
         let mut small = zeroed::<Complex64>(method.small_numbers())?;
         let system = VectorSystem { rows, side: preconditioner.map(|_| side), flexible };
         self.run(vectors, system, (method, bytemuck::cast_slice_mut(&mut small)), None)
@@ -446,7 +441,7 @@ impl KrylovSolver<'_> {
         if self.method == KrylovMethod::Cg { PreconditionerSide::Right } else { self.side }
     }
 
-    /// Solve a system that has been checked. `small` is memory for small matrices.
+    /// Solve a system whose sizes have been checked. `small` is memory for small matrices.
     fn run<'w>(
         &self,
         vectors: &mut dyn Vectors,
@@ -457,6 +452,11 @@ impl KrylovSolver<'_> {
         let _mode = Standard::enter();
         let (mut rhs, mut rhs_norm) = (VectorId::Rhs, vectors.norm(VectorId::Rhs));
         let x_norm = vectors.norm(VectorId::Solution);
+        for (array, norm) in [("rhs", rhs_norm), ("x", x_norm)] {
+            if norm.is_nan() {
+                return Err(Error::NotFinite { array, index: 0 });
+            }
+        }
         let units = Units::of(vectors.epsilon(), rhs_norm, x_norm);
         if !units.is_plain() {
             vectors.scale(rhs, SCALED, units.scaled(1.0));
