@@ -27,7 +27,7 @@
 #define CYCLIC(suffix, ...) KERNEL(cyclic_##suffix) KERNEL(spikereduce_##suffix) KERNEL(spikesubstitute_##suffix)
 #define PRODUCT(suffix, ...) KERNEL(product_##suffix) KERNEL(join_##suffix)
 #define LARGEST(suffix, ...) KERNEL(largest_##suffix)
-#define VECTORS(suffix, ...) KERNEL(combine_##suffix)
+#define VECTORS(suffix, ...) KERNEL(combine_##suffix) KERNEL(gather_##suffix)
 #define BATCH(suffix, ...) KERNEL(interleaved_##suffix) KERNEL(alone_##suffix)
 EMULATOR_LAUNCH(TYPE) {
 #include INSTANCES

@@ -116,7 +116,8 @@
   extern "C" __global__ void largest_##suffix(u32 n, const T* x, Peaks<T>::Word* peak) { largest<T>(n, x, peak); }
 
 #define VECTORS(suffix, T)                                                                                                    \
-  extern "C" __global__ void combine_##suffix(Combine<T> all) { combine<T>(all); }
+  extern "C" __global__ void combine_##suffix(Combine<T> all) { combine<T>(all); }                                            \
+  extern "C" __global__ void gather_##suffix(Gather<T> all) { gather<T>(all); }
 
 #ifdef INSTANCES
 #include INSTANCES

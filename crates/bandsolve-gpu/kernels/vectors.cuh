@@ -1,4 +1,4 @@
-// Linear combinations of vectors and inner products, for Krylov methods.
+// Linear combinations of vectors, inner products and permutations, for Krylov methods and preconditioners.
 //
 // The pieces of vectors and the order of all sums are those of the CPU (`vectors.rs` of crate bandsolve): each piece of 1024
 // elements has 8 partial sums in double precision, one for each remainder of the row divided by 8. The sums of the pieces
@@ -132,4 +132,31 @@ template <class T> __device__ __forceinline__ void combine(const Combine<T>& all
   if (!last) return;
   add_pieces(all, shared);
   if (threadIdx.x == 0) store_release(all.arrived, 0);
+}
+
+// An index without an element.
+#define NO_ELEMENT u32(-1)
+
+// out[k] = plus[k] + from[i]·scale[i] − minus[i] with i = index[k], or i = k without an index. `scale`, `minus` and `plus` can
+// be absent. An absent element gives zero.
+template <class T> struct Gather {
+  u32 n;
+  const u32* index;
+  const T *from, *scale, *minus, *plus;
+  T* out;
+};
+
+// One thread block per piece. `out` can be `plus`, and `from` without an index.
+template <class T> __device__ __forceinline__ void gather(const Gather<T>& all) {
+  const u32 first = blockIdx.x * PIECE, end = first + smaller(u32(PIECE), all.n - first);
+  for (u32 k = first + threadIdx.x; k < end; k += blockDim.x) {
+    const u32 i = all.index ? all.index[k] : k;
+    T v = T();
+    if (i != NO_ELEMENT) {
+      v = all.from[i];
+      if (all.scale) v = times_unfused(v, all.scale[i]);
+      if (all.minus) v = add(v, scale(all.minus[i], typename Of<T>::Real(-1)));
+    }
+    all.out[k] = all.plus ? add(all.plus[k], v) : v;
+  }
 }

@@ -35,6 +35,19 @@ pub trait DeviceOperator<T: DeviceScalar> {
     /// # Errors
     /// [`Error::Shape`]; [`Error::Device`].
     fn apply(&self, x: DeviceSlice<'_, T>, y: DeviceSliceMut<'_, T>) -> Result<()>;
+
+    /// Whether a preconditioner changes from step to step. GMRES then runs as FGMRES.
+    fn changes(&self) -> bool {
+        false
+    }
+
+    /// Compute y = M⁻¹·x in a step of the iteration, counted from 0.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    fn apply_step(&self, _step: usize, x: DeviceSlice<'_, T>, y: DeviceSliceMut<'_, T>) -> Result<()> {
+        self.apply(x, y)
+    }
 }
 
 impl<T: DeviceScalar> DeviceOperator<T> for DeviceCsr<T> {
@@ -95,7 +108,7 @@ pub fn solve_krylov<T: DeviceScalar>(
     if let Some(m) = m {
         check_len("rows of the preconditioner", n, m.rows())?;
     }
-    let preconditioner = m.map(|_| Preconditioning::Constant);
+    let preconditioner = m.map(|m| if m.changes() { Preconditioning::Changing } else { Preconditioning::Constant });
     let device = rhs.slice(..).device().clone();
     let mut vectors = DeviceVectors::new(&device, n, OTHERS + solver.work_vectors(n, preconditioner))?;
     vectors.vector_mut(RHS).copy_from(rhs.slice(..))?;
@@ -238,13 +251,13 @@ impl<T: DeviceScalar> Vectors for SystemOnDevice<'_, T> {
 
     fn apply(&mut self, operator: Operator, x: VectorId, y: VectorId) -> Result<()> {
         self.error.clone().map_or(Ok(()), Err)?;
-        let (a, m) = (self.a, self.m);
-        let of = match operator {
-            Operator::Matrix => a,
-            _ => m.expect("methods apply a preconditioner only if there is one"),
-        };
+        let m = || self.m.expect("methods apply a preconditioner only if there is one");
         let (x, y) = self.vectors.pair(number(x), number(y));
-        of.apply(x, y)
+        match operator {
+            Operator::Matrix => self.a.apply(x, y),
+            Operator::Preconditioner => m().apply(x, y),
+            Operator::Step(step) => m().apply_step(step, x, y),
+        }
     }
 
     fn residual(&mut self, x: VectorId, rhs: VectorId, r: VectorId) -> Result<()> {

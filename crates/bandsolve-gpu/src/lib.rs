@@ -31,7 +31,7 @@
 //! | Factor once, solve many times | [`DeviceSolver::factor`], [`Factored`] |
 //! | Solve with a matrix in host memory | [`Device::factor`], [`OnDevice`] |
 //! | Multiply with a sparse matrix, compute residuals | [`DeviceCsr`] |
-//! | Solve with a sparse matrix by a Krylov method | [`solve_krylov`], [`DeviceOperator`] |
+//! | Solve with a sparse matrix by a Krylov method | [`solve_krylov`], [`DeviceOperator`], [`DevicePreconditioner`] |
 //! | Linear combinations and inner products for Krylov methods | [`DeviceVectors`] |
 //! | Sparse right-hand sides | [`DeviceCsc`], [`DeviceCscMut`] |
 //! | Systems that exceed the memory of one GPU | [`Spread`] |
@@ -83,6 +83,7 @@ mod launch;
 mod matrix;
 mod measure;
 mod open;
+mod precond;
 mod program;
 mod rhs;
 mod scan;
@@ -99,6 +100,7 @@ pub use emulated::{Emulation, Order};
 pub use host::{HostMatrix, OnDevice};
 pub use krylov::{DeviceOperator, solve_krylov};
 pub use matrix::DeviceMatrix;
+pub use precond::DevicePreconditioner;
 pub use solver::{DeviceSolver, Factored, Pending};
 pub use sparse::{DeviceCsc, DeviceCscMut};
 pub use spread::Spread;

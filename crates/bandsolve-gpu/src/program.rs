@@ -46,7 +46,7 @@ pub const FAMILIES: [(&str, &[&str]); 12] = [
     ("CYCLIC", &["cyclic", "spikereduce", "spikesubstitute"]),
     ("PRODUCT", &["product", "join"]),
     ("LARGEST", &["largest"]),
-    ("VECTORS", &["combine"]),
+    ("VECTORS", &["combine", "gather"]),
 ];
 
 /// The line of `instances.h` that instantiates a kernel. Its name has the form `template_instance`, as in

@@ -202,7 +202,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         Some((column, text.into()))
     }
 
-    pub(super) fn dense(&self, slice: DeviceSlice<'_, T>) -> Rhs {
+    pub(crate) fn dense(&self, slice: DeviceSlice<'_, T>) -> Rhs {
         Rhs::Dense(DeviceColumns { first: slice.address(), step: self.step() })
     }
 

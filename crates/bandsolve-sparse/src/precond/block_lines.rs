@@ -42,6 +42,25 @@ pub struct PairForestSolver<T: Scalar> {
     factor: AnyFactor<'static, T>,
 }
 
+/// The block tridiagonal system of a linear forest of pairs, M = Pᵀ·B·P, before it is factored.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{GraphFactorOptions, PairForestSystem, nine_point};
+/// let a = nine_point([[0.0, -0.1, 0.0], [-1.0, 2.2, -1.0], [0.0, -0.1, 0.0]], (20, 30));
+/// let system = PairForestSystem::new(&a, &GraphFactorOptions::default())?;
+/// // Each unknown has a row of its own.
+/// assert!(system.places().len() == 600 && system.matrix().shape().rows() >= 600);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PairForestSystem<T: Scalar> {
+    unknowns: usize,
+    /// The places of the unknowns, followed by those of the rows of the unit matrix.
+    permutation: Permutation,
+    matrix: BlockTridiagonal<'static, T>,
+}
+
 /// Rows per block.
 const PAIR: usize = 2;
 
@@ -68,6 +87,16 @@ impl<T: Scalar> PairForestSolver<T> {
     ///
     /// # Errors
     /// Those of [`comparable_graph`], and [`Singular`](bandsolve::Error::Singular) if the block tridiagonal system is singular.
+    pub fn new(a: &Csr<'_, T, u32>, options: &GraphFactorOptions) -> Result<Self> {
+        PairForestSystem::new(a, options)?.factor()
+    }
+}
+
+impl<T: Scalar> PairForestSystem<T> {
+    /// Form pairs by a matching of strong edges, and find a forest of the pairs.
+    ///
+    /// # Errors
+    /// Those of [`comparable_graph`].
     pub fn new(a: &Csr<'_, T, u32>, options: &GraphFactorOptions) -> Result<Self> {
         let graph = comparable_graph(a)?;
         let n = graph.vertices();
@@ -106,8 +135,27 @@ impl<T: Scalar> PairForestSolver<T> {
         places.extend((0..n).map(place).chain(empty).map(|place| place as u32));
         let permutation = Permutation::from_places(places, allocate(occupied.len(), 0)?).expect("each place once");
         let matrix = BlockTridiagonal::from_vecs(PAIR, bands, false)?;
+        Ok(Self { unknowns: n, permutation, matrix })
+    }
+
+    /// The matrix B, with blocks of two rows.
+    pub fn matrix(&self) -> &BlockTridiagonal<'static, T> {
+        &self.matrix
+    }
+
+    /// The row of B of each unknown. The other rows are those of the unit matrix.
+    pub fn places(&self) -> &[u32] {
+        &self.permutation.places()[..self.unknowns]
+    }
+
+    /// Factor the matrix.
+    ///
+    /// # Errors
+    /// [`Singular`](bandsolve::Error::Singular).
+    pub(super) fn factor(self) -> Result<PairForestSolver<T>> {
+        let Self { unknowns, permutation, matrix } = self;
         let factor = Plan::new(matrix.shape()).verify(false).factor_owned(matrix)?;
-        Ok(Self { unknowns: n, permutation, factor })
+        Ok(PairForestSolver { unknowns, permutation, factor })
     }
 }
 

@@ -2,18 +2,14 @@
 
 use super::alternating::{AlternatingInner, AlternatingOuter};
 use super::amg::{LineMultigrid, MultigridOptions};
-use super::diagonal::DiagonalInverse;
 use super::ilu::IncompleteInverse;
 use super::kind::{PreconditionerKind, PreconditionerOptions, preconditioners};
-use super::lines::ForestSolver;
+use super::parts::{ForestSystem, PreconditionerParts, parts};
 use super::products::ForestProduct;
-use super::splitting::{comparable_graph, forests as forests_of_graph, worthy_forests};
 use crate::csr::Csr;
-use crate::factor::GraphFactor;
-use crate::forest::Forest;
 use crate::krylov::KrylovMethod;
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::{Error, LinearOperator, Op, Result, Scalar};
+use bandsolve::{LinearOperator, Op, Result, Scalar};
 use core::fmt::{self, Debug, Formatter};
 
 /// A preconditioner of a matrix, of any kind: an operator z = M⁻¹·r for [`KrylovSolver`](crate::KrylovSolver).
@@ -121,51 +117,10 @@ fn branch<'a, T: Scalar>(
     kind: PreconditionerKind,
     options: &PreconditionerOptions,
 ) -> Result<Preconditioner<'a, T>> {
-    let n = a.rows();
-    let mut reason = String::new();
-    let mut forests = |count: usize, omega: f64| match count {
-        0 => worthy_forests(comparable_graph(&a)?, omega, &options.factors).map(|(forests, why)| {
-            reason = why;
-            forests
-        }),
-        count => forests_of_graph(comparable_graph(&a)?, count, omega, &options.factors),
-    };
-    let solvers = |forests: Vec<Forest>| {
-        forests.into_iter().map(|forest| ForestSolver::new(&a, forest)).collect::<Result<Vec<_>>>()
-    };
-    let mut built_kind = kind;
-    let operator: Box<dyn LinearOperator<T> + Send + 'a> = match kind {
-        PreconditionerKind::Identity => Box::new(Identity(n)),
-        PreconditionerKind::Diagonal(rule) => Box::new(DiagonalInverse::new(&a, rule)?),
-        PreconditionerKind::Tridiagonal => Box::new(ForestSolver::new(&a, Forest::in_order(n)?)?),
-        PreconditionerKind::Forest => {
-            let graph = comparable_graph(&a)?;
-            let forest = Forest::heaviest(&graph, &GraphFactor::of(&graph, &options.factors)?)?;
-            drop(graph);
-            Box::new(ForestSolver::new(&a, forest)?)
+    match kind {
+        PreconditionerKind::IluIsai(sweeps) => {
+            Ok(Preconditioner::of(kind, Box::new(IncompleteInverse::new(&a, sweeps)?)))
         }
-        PreconditionerKind::AltInner(m) => {
-            let solvers = solvers(forests(m, options.omega)?)?;
-            built_kind = PreconditionerKind::AltInner(solvers.len());
-            Box::new(AlternatingInner::new(a, solvers))
-        }
-        PreconditionerKind::AltOuter(m) => {
-            let solvers = solvers(forests(m, options.omega)?)?;
-            built_kind = PreconditionerKind::AltOuter(solvers.len());
-            Box::new(AlternatingOuter::new(solvers))
-        }
-        PreconditionerKind::ProductDiagonal(m) => {
-            let product = ForestProduct::diagonal(&a, forests(m, 0.0)?)?;
-            built_kind = PreconditionerKind::ProductDiagonal(product.forests());
-            Box::new(product)
-        }
-        PreconditionerKind::ProductAdaptive { forests, scaled } => {
-            let (product, why) = ForestProduct::adaptive_with_reason(&a, (forests, scaled), &options.factors)?;
-            reason = why;
-            built_kind = PreconditionerKind::ProductAdaptive { forests: product.forests(), scaled };
-            Box::new(product)
-        }
-        PreconditionerKind::IluIsai(sweeps) => Box::new(IncompleteInverse::new(&a, sweeps)?),
         PreconditionerKind::AmgLines(forests) => {
             let multigrid = MultigridOptions {
                 forests,
@@ -173,20 +128,36 @@ fn branch<'a, T: Scalar>(
                 factors: options.factors,
                 ..MultigridOptions::default()
             };
-            Box::new(LineMultigrid::new(a, &multigrid)?)
+            Ok(Preconditioner::of(kind, Box::new(LineMultigrid::new(a, &multigrid)?)))
         }
-        PreconditionerKind::Grid { columns, rows } => {
-            if columns.checked_mul(rows) != Some(n) {
-                let got = columns.saturating_mul(rows);
-                return Err(Error::Shape { what: "unknowns of the grid", expected: n, got });
-            }
-            let lines = vec![Forest::grid_lines(columns, rows, true)?, Forest::grid_lines(columns, rows, false)?];
-            let solvers = solvers(lines)?;
-            Box::new(AlternatingInner::new(a, solvers))
+        _ => {
+            let (parts, kind, reason) = parts((&a, kind, *options))?;
+            Ok(Preconditioner::of(kind, factored(parts, a)?).because(reason))
         }
-        _ => unreachable!("`build` sets up the other kinds"),
-    };
-    Ok(Preconditioner::of(built_kind, operator).because(reason))
+    }
+}
+
+/// Factor the systems of a preconditioner of this matrix.
+fn factored<'a, T: Scalar>(
+    parts: PreconditionerParts<T>,
+    a: Csr<'a, T, u32>,
+) -> Result<Box<dyn LinearOperator<T> + Send + 'a>> {
+    let solvers = |systems: Vec<ForestSystem<T>>| systems.into_iter().map(ForestSystem::factor).collect();
+    Ok(match parts {
+        PreconditionerParts::Identity => Box::new(Identity(a.rows())),
+        PreconditionerParts::Diagonal(inverse) => Box::new(inverse),
+        PreconditionerParts::Forest(system) => Box::new(system.factor()?),
+        PreconditionerParts::Pairs(system) => Box::new(system.factor()?),
+        PreconditionerParts::AlternatingInner(systems) => {
+            let solvers: Result<_> = solvers(systems);
+            Box::new(AlternatingInner::new(a, solvers?))
+        }
+        PreconditionerParts::AlternatingOuter(systems) => {
+            let solvers: Result<_> = solvers(systems);
+            Box::new(AlternatingOuter::new(solvers?))
+        }
+        PreconditionerParts::Product { inverse, systems } => Box::new(ForestProduct::of((inverse, systems))?),
+    })
 }
 
 impl<T: Scalar> LinearOperator<T> for Preconditioner<'_, T> {

@@ -131,6 +131,11 @@ impl<T: Scalar> DiagonalInverse<T> {
         inverse.iter_mut().for_each(|d| *d = divide(T::ONE, *d));
         Ok(Self { inverse })
     }
+
+    /// The diagonal of D⁻¹.
+    pub fn diagonal(&self) -> &[T] {
+        &self.inverse
+    }
 }
 
 impl<T: Scalar> LinearOperator<T> for DiagonalInverse<T> {

@@ -27,8 +27,7 @@ macro_rules! preconditioners {
             /// The tridiagonal system of one linear forest (AlgTriScal): [`ForestSolver`](crate::ForestSolver).
             Forest "forest" [hermitian: true, adjoint: true, set_up: branch];
             /// The block tridiagonal system of a linear forest of pairs (AlgTriBlock): [`PairForestSolver`](crate::PairForestSolver).
-            ForestBlock "forest-block" [hermitian: true, adjoint: true,
-                set_up: |a, options| super::block_lines::PairForestSolver::new(&a, &options.factors)];
+            ForestBlock "forest-block" [hermitian: true, adjoint: true, set_up: branch];
             /// Solves with m forests in turn, and forms a residual between two solves (ALT-i): [`AlternatingInner`](crate::AlternatingInner). If
             /// m = 0, the weights of the forests decide how many there are.
             AltInner(usize) "alt-i:M" [hermitian: false, adjoint: false, set_up: branch];

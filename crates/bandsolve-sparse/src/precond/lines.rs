@@ -1,5 +1,6 @@
 //! The tridiagonal system of a linear forest, solved in the order of the forest.
 
+use super::parts::ForestSystem;
 use super::path_elimination::{PathElimination, tridiagonal_rows};
 use super::strong_edges::LinkedForest;
 use crate::csr::{Csr, cast};
@@ -49,6 +50,19 @@ enum ForestFactors<T: Scalar> {
     Plan(AnyFactor<'static, T>),
 }
 
+impl<T: Scalar> ForestSystem<T> {
+    /// Factor the matrix.
+    ///
+    /// # Errors
+    /// Those of [`ForestSolver::new`].
+    pub(super) fn factor(self) -> Result<ForestSolver<T>> {
+        let Self { forest, tridiagonal } = self;
+        // A preconditioner needs no verification: the Krylov solver checks its own residual.
+        let factor = Plan::new(tridiagonal.shape()).verify(false).factor_owned(tridiagonal)?;
+        Ok(ForestSolver { forest, factors: ForestFactors::Plan(factor) })
+    }
+}
+
 impl<T: Scalar> ForestSolver<T> {
     /// Factor the tridiagonal system that a forest selects from a matrix.
     ///
@@ -56,15 +70,7 @@ impl<T: Scalar> ForestSolver<T> {
     /// [`Shape`](bandsolve::Error::Shape) if the sizes of matrix and forest differ. [`Singular`](bandsolve::Error::Singular) if the tridiagonal
     /// system is singular. [`NotFinite`](bandsolve::Error::NotFinite) if it contains NaN or infinity.
     pub fn new<I: Index>(a: &Csr<'_, T, I>, forest: Forest) -> Result<Self> {
-        let tridiagonal = forest.tridiagonal(a)?;
-        Self::with(forest, tridiagonal)
-    }
-
-    /// Factor a tridiagonal matrix that is in the order of the forest.
-    pub(crate) fn with(forest: Forest, tridiagonal: Tridiagonal<'static, T>) -> Result<Self> {
-        // A preconditioner needs no verification: the Krylov solver checks its own residual.
-        let factor = Plan::new(tridiagonal.shape()).verify(false).factor_owned(tridiagonal)?;
-        Ok(Self { forest, factors: ForestFactors::Plan(factor) })
+        ForestSystem::new(a, forest)?.factor()
     }
 
     /// Factor the [rows of a smoother](tridiagonal_rows). Also returns an estimate of ‖(D⁻¹·T)⁻¹‖, where D is the diagonal of T: the largest modulus
@@ -82,7 +88,8 @@ impl<T: Scalar> ForestSolver<T> {
             // Elimination needs row exchanges.
             None => {
                 let band = |k: usize| collected(rows.iter().map(|row: &[S; 3]| cast(row[k])));
-                Self::with(forest, Tridiagonal::from_vecs(band(0)?, band(1)?, band(2)?, false)?)?
+                let tridiagonal = Tridiagonal::from_vecs(band(0)?, band(1)?, band(2)?, false)?;
+                ForestSystem { forest, tridiagonal }.factor()?
             }
         };
         let (mut x, places) = (zeroed(rows.len())?, solver.forest.permutation().places());

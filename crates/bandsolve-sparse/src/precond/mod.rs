@@ -12,6 +12,7 @@ mod ilu;
 mod incomplete;
 mod kind;
 mod lines;
+mod parts;
 mod path_elimination;
 mod products;
 mod splitting;
@@ -19,12 +20,13 @@ mod strong_edges;
 
 pub use alternating::{AlternatingInner, AlternatingOuter};
 pub use amg::{LineMultigrid, MultigridOptions};
-pub use block_lines::PairForestSolver;
+pub use block_lines::{PairForestSolver, PairForestSystem};
 pub use build::Preconditioner;
 pub use diagonal::{DiagonalInverse, DiagonalRule};
 pub use ilu::{IncompleteInverse, IncompleteLu};
 pub use kind::{PRECONDITIONERS, PreconditionerKind, PreconditionerOptions};
 pub use lines::ForestSolver;
+pub use parts::{ForestSystem, PreconditionerParts};
 pub use products::ForestProduct;
 pub use splitting::comparable_graph;
 
@@ -94,11 +96,16 @@ by_type! {
 fn make<'a, T: Scalar>(
     (a, kind, options): (Csr<'a, T, u32>, PreconditionerKind, PreconditionerOptions),
 ) -> Result<Preconditioner<'a, T>> {
-    if a.columns() != a.rows() {
-        return Err(Error::Shape { what: "columns of a square matrix", expected: a.rows(), got: a.columns() });
-    }
+    check_square(&a)?;
     match kind {
         PreconditionerKind::Auto => auto::choose(&a, &options),
         named => build::build(a, named, &options),
     }
+}
+
+fn check_square<T: Scalar, I: Index>(a: &Csr<'_, T, I>) -> Result<()> {
+    if a.columns() == a.rows() {
+        return Ok(());
+    }
+    Err(Error::Shape { what: "columns of a square matrix", expected: a.rows(), got: a.columns() })
 }

@@ -7,6 +7,7 @@
 use super::diagonal::DiagonalRule;
 use super::incomplete::incomplete_product;
 use super::lines::ForestSolver;
+use super::parts::ForestSystem;
 use super::splitting::{ForestsEnough, comparable_graph, of_forest};
 use crate::csr::Csr;
 use crate::factor::GraphFactorOptions;
@@ -57,31 +58,7 @@ impl<T: Scalar> ForestProduct<T> {
     /// # Errors
     /// Those of [`DiagonalRule::of`] and [`ForestSolver::new`].
     pub fn diagonal<I: Index>(a: &Csr<'_, T, I>, forests: Vec<Forest>) -> Result<Self> {
-        let (m, t) = (forests.len(), DiagonalRule::P1.of(a)?);
-        let mut j = allocate(t.len(), T::ONE)?;
-        let share = T::Real::from_f64(m as f64);
-        // jᵢ = 1 + (aᵢᵢ − tᵢ)/(tᵢ·m)
-        each_row(&mut j, &|i, j| {
-            let d = a.row(i).filter(|(column, _)| *column == i).fold(T::ZERO, |sum, (_, value)| sum + value);
-            *j = T::ONE + divide(divide(d - t[i], t[i]), T::from_real(share));
-            0
-        });
-        let inverse: Vec<T> = collected(t.iter().map(|t| divide(T::ONE, *t)))?;
-        // Mₗ has jᵢ on the diagonal, and tᵢ⁻¹·jᵢ⁻⁽ᵐ⁻ˡ⁾·aᵢₖ·jₖ⁻⁽ˡ⁻¹⁾ along the forest. Here l counts from 0.
-        let factor = |(l, forest): (usize, Forest)| {
-            let entry = |row: usize, column: usize, value: T| {
-                let left = divide(T::ONE, power(j[row], m - 1 - l));
-                let right = divide(T::ONE, power(j[column], l));
-                if row == column { T::ZERO } else { inverse[row] * (left * value * right) }
-            };
-            let couplings = forest.tridiagonal_of(a, &entry)?;
-            let [sub, _, sup] = couplings.arrays();
-            let diag = collected(forest.order().map(|v| j[v]))?;
-            let tridiagonal = Tridiagonal::from_vecs(copied(sub)?, diag, copied(sup)?, false)?;
-            ForestSolver::with(forest, tridiagonal)
-        };
-        let solvers = forests.into_iter().enumerate().map(factor).collect::<Result<Vec<_>>>()?;
-        Ok(Self { inverse, solvers })
+        Self::of(diagonal_systems(a, forests)?)
     }
 
     /// Set up MOS-a, which finds one forest after the other.
@@ -101,43 +78,16 @@ impl<T: Scalar> ForestProduct<T> {
         scaled: bool,
         options: &GraphFactorOptions,
     ) -> Result<Self> {
-        Self::adaptive_with_reason(a, (count, scaled), options).map(|(product, _)| product)
+        adaptive_systems(a, (count, scaled), options).and_then(|(systems, _)| Self::of(systems))
     }
 
-    /// [`adaptive`](Self::adaptive), with the reason for the number of forests if `count` = 0.
+    /// Factor the systems: the diagonal of T⁻¹, and M₁ first.
     ///
     /// # Errors
-    /// As [`diagonal`](Self::diagonal).
-    pub(super) fn adaptive_with_reason<I: Index>(
-        a: &Csr<'_, T, I>,
-        (count, scaled): (usize, bool),
-        options: &GraphFactorOptions,
-    ) -> Result<(Self, String)> {
-        let mut b: Csr<'static, T, u32> = a.sorted()?;
-        let lengths: Vec<u32> = collected((0..b.rows()).map(|i| b.row(i).filter(|(j, _)| *j != i).count() as u32))?;
-        let mut scale = allocate(b.rows(), T::ONE)?;
-        if scaled {
-            scale = DiagonalRule::P1.of(&b)?;
-            let inverse: Vec<T> = collected(scale.iter().map(|d| divide(T::ONE, *d)))?;
-            b.scale_rows(&inverse)?;
-        }
-        let (mut solvers, mut enough) = (Vec::with_capacity(count), ForestsEnough::new(0.0));
-        while if count == 0 { enough.wants_more() } else { solvers.len() < count } {
-            let forest = Forest::of(&comparable_graph(&b)?, &of_forest(options, solvers.len()))?;
-            let tridiagonal = forest.tridiagonal(&b)?;
-            // Bₗ₊₁ ≈ Bₗ·Mₗ₊₁⁻¹
-            let next = incomplete_product(&b, &forest, &tridiagonal, &lengths)?;
-            if count == 0 && !enough.takes(diagonal_share(&next)) {
-                break;
-            }
-            b = next;
-            solvers.push(ForestSolver::with(forest, tridiagonal)?);
-        }
-        // T⁻¹ = (D·diag_p1(Bₘ))⁻¹
-        let t = DiagonalRule::P1.of(&b)?;
-        let inverse = collected(t.iter().zip(&scale).map(|(t, d)| divide(T::ONE, *d * *t)))?;
-        let reason = if count == 0 { enough.reason("the diagonal of the remaining matrix has") } else { String::new() };
-        Ok((Self { inverse, solvers }, reason))
+    /// Those of [`ForestSolver::new`].
+    pub(super) fn of((inverse, systems): ProductSystems<T>) -> Result<Self> {
+        let solvers = systems.into_iter().map(ForestSystem::factor).collect::<Result<_>>()?;
+        Ok(Self { inverse, solvers })
     }
 
     /// Number of forests m.
@@ -149,6 +99,80 @@ impl<T: Scalar> ForestProduct<T> {
     pub fn inverse_diagonal(&self) -> &[T] {
         &self.inverse
     }
+}
+
+/// The diagonal of T⁻¹, and the systems of M₁ to Mₘ.
+type ProductSystems<T> = (Vec<T>, Vec<ForestSystem<T>>);
+
+/// The systems of [`ForestProduct::diagonal`].
+///
+/// # Errors
+/// Those of [`DiagonalRule::of`].
+pub(super) fn diagonal_systems<T: Scalar, I: Index>(
+    a: &Csr<'_, T, I>,
+    forests: Vec<Forest>,
+) -> Result<ProductSystems<T>> {
+    let (m, t) = (forests.len(), DiagonalRule::P1.of(a)?);
+    let mut j = allocate(t.len(), T::ONE)?;
+    let share = T::Real::from_f64(m as f64);
+    // jᵢ = 1 + (aᵢᵢ − tᵢ)/(tᵢ·m)
+    each_row(&mut j, &|i, j| {
+        let d = a.row(i).filter(|(column, _)| *column == i).fold(T::ZERO, |sum, (_, value)| sum + value);
+        *j = T::ONE + divide(divide(d - t[i], t[i]), T::from_real(share));
+        0
+    });
+    let inverse: Vec<T> = collected(t.iter().map(|t| divide(T::ONE, *t)))?;
+    // Mₗ has jᵢ on the diagonal, and tᵢ⁻¹·jᵢ⁻⁽ᵐ⁻ˡ⁾·aᵢₖ·jₖ⁻⁽ˡ⁻¹⁾ along the forest. Here l counts from 0.
+    let factor = |(l, forest): (usize, Forest)| {
+        let entry = |row: usize, column: usize, value: T| {
+            let left = divide(T::ONE, power(j[row], m - 1 - l));
+            let right = divide(T::ONE, power(j[column], l));
+            if row == column { T::ZERO } else { inverse[row] * (left * value * right) }
+        };
+        let couplings = forest.tridiagonal_of(a, &entry)?;
+        let [sub, _, sup] = couplings.arrays();
+        let diag = collected(forest.order().map(|v| j[v]))?;
+        let tridiagonal = Tridiagonal::from_vecs(copied(sub)?, diag, copied(sup)?, false)?;
+        Ok(ForestSystem { forest, tridiagonal })
+    };
+    let systems = forests.into_iter().enumerate().map(factor).collect::<Result<Vec<_>>>()?;
+    Ok((inverse, systems))
+}
+
+/// The systems of [`ForestProduct::adaptive`], with the reason for the number of forests if `count` = 0.
+///
+/// # Errors
+/// As [`diagonal_systems`].
+pub(super) fn adaptive_systems<T: Scalar, I: Index>(
+    a: &Csr<'_, T, I>,
+    (count, scaled): (usize, bool),
+    options: &GraphFactorOptions,
+) -> Result<(ProductSystems<T>, String)> {
+    let mut b: Csr<'static, T, u32> = a.sorted()?;
+    let lengths: Vec<u32> = collected((0..b.rows()).map(|i| b.row(i).filter(|(j, _)| *j != i).count() as u32))?;
+    let mut scale = allocate(b.rows(), T::ONE)?;
+    if scaled {
+        scale = DiagonalRule::P1.of(&b)?;
+        let inverse: Vec<T> = collected(scale.iter().map(|d| divide(T::ONE, *d)))?;
+        b.scale_rows(&inverse)?;
+    }
+    let (mut systems, mut enough) = (Vec::with_capacity(count), ForestsEnough::new(0.0));
+    while if count == 0 { enough.wants_more() } else { systems.len() < count } {
+        let forest = Forest::of(&comparable_graph(&b)?, &of_forest(options, systems.len()))?;
+        let tridiagonal = forest.tridiagonal(&b)?;
+        // Bₗ₊₁ ≈ Bₗ·Mₗ₊₁⁻¹
+        let next = incomplete_product(&b, &forest, &tridiagonal, &lengths)?;
+        if count == 0 && !enough.takes(diagonal_share(&next)) {
+            break;
+        }
+        b = next;
+        systems.push(ForestSystem { forest, tridiagonal });
+    }
+    // T⁻¹ = (D·diag_p1(Bₘ))⁻¹
+    let t = DiagonalRule::P1.of(&b)?;
+    let inverse = collected(t.iter().zip(&scale).map(|(t, d)| divide(T::ONE, *d * *t)))?;
+    let reason = if count == 0 { enough.reason("the diagonal of the remaining matrix has") } else { String::new() };
+    Ok(((inverse, systems), reason))
 }
 
 /// The share of the diagonal in the sum of the moduli of all entries (c_diag).

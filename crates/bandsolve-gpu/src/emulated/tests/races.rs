@@ -5,8 +5,10 @@ use crate::csr::DeviceCsr;
 use crate::cut::{KernelKind, PartitionRows, THREADS, UncutSystem, levels, window};
 use crate::device::{Device, DeviceScalar, DeviceVec};
 use crate::emulated::{Emulation, Emulator, Order};
+use crate::krylov::DeviceOperator;
 use crate::launch::{Arguments, DeviceColumns, Peaks, PivotOptions};
 use crate::matrix::DeviceMatrix;
+use crate::precond::DevicePreconditioner;
 use crate::program::{FAMILIES, INSTANCES};
 use crate::solver::DeviceSolver;
 use crate::sparse::{DeviceCsc, DeviceCscMut};
@@ -14,7 +16,7 @@ use crate::tuning::Sizes;
 use crate::vectors::DeviceVectors;
 use bandsolve::{Complex32, Complex64, Layout, Method, Pivoting, Plan, RealScalar, Shape};
 use bandsolve_gallery::{Random, random_vec};
-use bandsolve_sparse::Csr;
+use bandsolve_sparse::{Csr, PreconditionerKind, PreconditionerOptions, nine_point};
 use std::sync::Arc;
 
 /// A device that finds data races, and random systems on it.
@@ -230,6 +232,20 @@ impl RaceSystems {
         let mut vectors = DeviceVectors::<T>::new(&self.device(), 3000, 3).unwrap();
         let one = Complex64::ONE;
         vectors.combine(2, &[(one, 2), (one, 0)], &[(2, 2), (0, 1)], &mut [one; 2]).unwrap();
+        self.preconditioner::<T>();
+    }
+
+    /// Solves with the tridiagonal systems of two forests in turn.
+    fn preconditioner<T: DeviceScalar>(&mut self) {
+        let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (50, 30));
+        let (starts, columns, values) = a.parts();
+        let values: Vec<T> = values.iter().map(|v| T::from_real(T::Real::from_f64(*v))).collect();
+        let a = Csr::new(a.columns(), starts, columns, &values[..]).unwrap();
+        let on_device = DeviceCsr::new(&self.device(), &a).unwrap();
+        let kind = PreconditionerKind::AltInner(2);
+        let m = DevicePreconditioner::new(&on_device, &a, kind, &PreconditionerOptions::default()).unwrap();
+        let (x, mut y) = (self.array::<T>(a.rows()), self.array::<T>(a.rows()));
+        m.apply(x.slice(..), y.slice_mut(..)).unwrap();
     }
 
     /// The largest entries of the rows of a sparse matrix.

@@ -1,0 +1,167 @@
+//! Preconditioners on a device, compared with those of the CPU.
+
+use crate::test_device;
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{Complex32, Complex64, Error, LinearOperator, Op, RealScalar, Scalar};
+use bandsolve_gallery::{Random, random_vec};
+use bandsolve_gpu::{DeviceCsr, DeviceOperator, DevicePreconditioner, DeviceScalar, Emulation, solve_krylov};
+use bandsolve_sparse::{
+    Csr, IterationReport, KrylovMethod, KrylovSolver, MODEL_PROBLEMS, Preconditioner, PreconditionerKind,
+    PreconditionerOptions, nine_point,
+};
+
+const KINDS: [&str; 15] = [
+    "none",
+    "jacobi",
+    "diagp1",
+    "diagp2",
+    "l1",
+    "tridiagonal",
+    "forest",
+    "forest-block",
+    "alt-i:1",
+    "alt-i:3",
+    "alt-o:2",
+    "mos-d:2",
+    "mos-d:3",
+    "mos-a:2",
+    "mos-a:2:scaled",
+];
+
+fn kind(name: &str) -> PreconditionerKind {
+    name.parse().unwrap()
+}
+
+/// The matrix in another number type, with values that differ from row to row.
+fn converted<T: Scalar>(a: &Csr<'_, f64, u32>, random: &mut Random) -> Csr<'static, T, u32> {
+    let mut entries = Vec::new();
+    for i in 0..a.rows() {
+        for (j, value) in a.row(i) {
+            let change = random_vec::<T>(1, random)[0].scale(T::Real::from_f64(0.05));
+            entries.push((i, j, T::from_real(T::Real::from_f64(value)) + change));
+        }
+    }
+    Csr::from_triplets(a.rows(), a.columns(), &entries).unwrap()
+}
+
+fn largest<T: Scalar>(x: impl Iterator<Item = T>) -> f64 {
+    x.map(|x| Scalar::abs(x).to_f64()).fold(0.0, f64::max)
+}
+
+/// Every kind gives z = M⁻¹·r of the CPU, except for rounding errors.
+fn same_as_on_the_cpu<T: DeviceScalar>() {
+    let device = test_device(Emulation::default());
+    let (mut random, options) = (Random::new(3), PreconditionerOptions::default());
+    let stencil = [[-0.1, -0.4, -0.2], [-1.0, 3.7, -1.1], [-0.2, -0.3, -0.1]];
+    for size in [(1, 1), (2, 1), (7, 5), (60, 40)] {
+        let a = converted::<T>(&nine_point(stencil, size), &mut random);
+        let on_device = DeviceCsr::new(&device, &a).unwrap();
+        let x = random_vec::<T>(a.rows(), &mut random);
+        let grid = format!("adi:{}x{}", size.0, size.1);
+        for name in KINDS.into_iter().chain([grid.as_str()]) {
+            let of_cpu = Preconditioner::new(&a, kind(name), &options).unwrap();
+            let m = DevicePreconditioner::new(&on_device, &a, kind(name), &options).unwrap();
+            assert_eq!((m.kind(), m.changes()), (kind(name), of_cpu.changes()), "{name}");
+            for step in 0..3 {
+                let (given, mut z) = (device.upload(&x).unwrap(), device.zeros::<T>(x.len()).unwrap());
+                m.apply_step(step, given.slice(..), z.slice_mut(..)).unwrap();
+                let (z, mut expected) = (z.download().unwrap(), vec![T::ZERO; x.len()]);
+                let mut memory = PodBuffer::new(of_cpu.apply_scratch());
+                of_cpu.apply_step(step, &x, &mut expected, PodStack::new(&mut memory)).unwrap();
+                let error = largest(z.iter().zip(&expected).map(|(z, y)| *z - *y));
+                // The factors are diagonally dominant, so that eliminations in any order agree.
+                let limit = 200.0 * T::Real::EPSILON.to_f64() * largest(expected.iter().copied());
+                assert!(error <= limit, "{} {size:?} {name} step {step}: {error:e} > {limit:e}", T::NAME);
+            }
+        }
+    }
+}
+
+#[test]
+fn same_as_on_the_cpu_in_f32() {
+    same_as_on_the_cpu::<f32>();
+}
+
+#[test]
+fn same_as_on_the_cpu_in_f64() {
+    same_as_on_the_cpu::<f64>();
+}
+
+#[test]
+fn same_as_on_the_cpu_in_c32() {
+    same_as_on_the_cpu::<Complex32>();
+}
+
+#[test]
+fn same_as_on_the_cpu_in_c64() {
+    same_as_on_the_cpu::<Complex64>();
+}
+
+/// The number of iterations on the device and on the CPU.
+fn iterations(a: &Csr<'_, f64, u32>, name: &str) -> [usize; 2] {
+    let (device, options) = (test_device(Emulation::default()), PreconditionerOptions::default());
+    let on_device = DeviceCsr::new(&device, a).unwrap();
+    let m = DevicePreconditioner::new(&on_device, a, kind(name), &options).unwrap();
+    let of_cpu = Preconditioner::new(a, kind(name), &options).unwrap();
+    let solver = KrylovSolver::new(KrylovMethod::Gmres { restart: 20 }).rtol(1e-8);
+    let rhs = vec![1.0; a.rows()];
+    let (given, mut x, mut y) = (device.upload(&rhs).unwrap(), device.zeros(rhs.len()).unwrap(), vec![0.0; rhs.len()]);
+    let report = solve_krylov(&solver, &on_device, Some(&m), &given, &mut x).unwrap();
+    let expected = solver.solve(a, Some(&of_cpu), &rhs, &mut y).unwrap();
+    assert!(report.converged() && expected.converged(), "{name}");
+    [report, expected].map(|report: IterationReport| report.iterations)
+}
+
+#[test]
+fn iterations_of_the_cpu() {
+    let anisotropic = MODEL_PROBLEMS.iter().filter(|problem| problem.name.starts_with("aniso"));
+    for problem in anisotropic {
+        let a = (problem.make)(20);
+        for name in ["alt-i:2", "alt-o:2", "mos-d:2", "mos-a:2"] {
+            let [of_device, of_cpu] = iterations(&a, name);
+            assert_eq!(of_device, of_cpu, "{} {name}", problem.name);
+        }
+    }
+}
+
+#[test]
+fn wrong_arguments_are_errors() {
+    let (device, options) = (test_device(Emulation::default()), PreconditionerOptions::default());
+    let stencil = [[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]];
+    let [a, other] = [(3, 4), (4, 4)].map(|size| nine_point(stencil, size));
+    let on_device = DeviceCsr::new(&device, &a).unwrap();
+    let of = |a: &Csr<'_, f64, u32>, name: &str| DevicePreconditioner::new(&on_device, a, kind(name), &options);
+    assert!(matches!(of(&other, "jacobi"), Err(Error::Shape { .. })));
+    assert!(matches!(of(&a, "adi:5x5"), Err(Error::Shape { what: "unknowns of the grid", .. })));
+    for name in ["ilu0", "ilu-isai:2", "amg-lines"] {
+        let error = of(&a, name).unwrap_err();
+        assert!(matches!(error, Error::Unsupported { method: "a preconditioner on a device", .. }), "{name}: {error}");
+    }
+    let singular = Csr::<f64, u32>::from_triplets(12, 12, &[(0, 1, 1.0)]).unwrap();
+    assert!(matches!(of(&singular.view(), "jacobi"), Err(Error::Singular { row: 0 })));
+    let m = of(&a, "mos-d:2").unwrap();
+    let (x, mut short) = (device.upload(&[1.0; 12]).unwrap(), device.zeros(11).unwrap());
+    assert!(matches!(m.apply(x.slice(..), short.slice_mut(..)), Err(Error::Shape { what: "y", .. })));
+    let elsewhere = test_device(Emulation::default()).zeros::<f64>(12).unwrap();
+    let mut z = device.zeros(12).unwrap();
+    let result = m.apply(elsewhere.slice(..), z.slice_mut(..));
+    assert!(elsewhere.slice(..).device().same_as(&device) || matches!(result, Err(Error::InvalidArgument { .. })));
+}
+
+/// A forest whose system needs row exchanges across partitions: the host solves where the device meets a zero pivot.
+#[test]
+fn zero_pivots() {
+    let device = test_device(Emulation::default());
+    let n = 300;
+    // aᵢᵢ = 0 and couplings of 1 to both neighbors: regular for an even n.
+    let entries: Vec<_> = (1..n).flat_map(|i| [(i - 1, i, 1.0), (i, i - 1, 1.0)]).collect();
+    let a = Csr::<f64>::from_triplets(n, n, &entries).unwrap();
+    let on_device = DeviceCsr::new(&device, &a).unwrap();
+    let m = DevicePreconditioner::new(&on_device, &a, PreconditionerKind::Tridiagonal, &Default::default()).unwrap();
+    let x = random_vec::<f64>(n, &mut Random::new(1));
+    let (given, mut z, mut product) = (device.upload(&x).unwrap(), device.zeros(n).unwrap(), vec![0.0; n]);
+    m.apply(given.slice(..), z.slice_mut(..)).unwrap();
+    a.product(Op::Plain, 1.0, &z.download().unwrap(), 0.0, &mut product).unwrap();
+    let error = largest(x.iter().zip(&product).map(|(x, y)| x - y));
+    assert!(error <= 1e-12, "{error:e}");
+}
