@@ -6,8 +6,8 @@ use bandsolve::{Complex32, Complex64, Error, LinearOperator, Op, RealScalar, Sca
 use bandsolve_gallery::{Random, random_vec};
 use bandsolve_gpu::{DeviceCsr, DeviceOperator, DevicePreconditioner, DeviceScalar, Emulation, solve_krylov};
 use bandsolve_sparse::{
-    Csr, IterationReport, KrylovMethod, KrylovSolver, MODEL_PROBLEMS, Preconditioner, PreconditionerKind,
-    PreconditionerOptions, nine_point,
+    Csr, IterationReport, KrylovMethod, KrylovSolver, LineMultigrid, MODEL_PROBLEMS, MultigridOptions, Preconditioner,
+    PreconditionerKind, PreconditionerOptions, nine_point,
 };
 
 const KINDS: [&str; 15] = [
@@ -48,32 +48,37 @@ fn largest<T: Scalar>(x: impl Iterator<Item = T>) -> f64 {
     x.map(|x| Scalar::abs(x).to_f64()).fold(0.0, f64::max)
 }
 
+/// One application on the device, compared with the CPU. The factors are diagonally dominant, so that eliminations in any order agree.
+fn compare<T: DeviceScalar>(a: &Csr<'_, T, u32>, names: &[&str], random: &mut Random) {
+    let (device, options) = (test_device(Emulation::default()), PreconditionerOptions::default());
+    let on_device = DeviceCsr::new(&device, a).unwrap();
+    let x = random_vec::<T>(a.rows(), random);
+    for name in names {
+        let of_cpu = Preconditioner::new(a, kind(name), &options).unwrap();
+        let m = DevicePreconditioner::new(&on_device, a, kind(name), &options).unwrap();
+        assert_eq!((m.kind(), m.changes()), (kind(name), of_cpu.changes()), "{name}");
+        for step in 0..if m.changes() { 3 } else { 1 } {
+            let (given, mut z) = (device.upload(&x).unwrap(), device.zeros::<T>(x.len()).unwrap());
+            m.apply_step(step, given.slice(..), z.slice_mut(..)).unwrap();
+            let (z, mut expected) = (z.download().unwrap(), vec![T::ZERO; x.len()]);
+            let mut memory = PodBuffer::new(of_cpu.apply_scratch());
+            of_cpu.apply_step(step, &x, &mut expected, PodStack::new(&mut memory)).unwrap();
+            let error = largest(z.iter().zip(&expected).map(|(z, y)| *z - *y));
+            let limit = 200.0 * T::Real::EPSILON.to_f64() * largest(expected.iter().copied());
+            assert!(error <= limit, "{} {} {name} step {step}: {error:e} > {limit:e}", T::NAME, a.rows());
+        }
+    }
+}
+
 /// Every kind gives z = M⁻¹·r of the CPU, except for rounding errors.
 fn same_as_on_the_cpu<T: DeviceScalar>() {
-    let device = test_device(Emulation::default());
-    let (mut random, options) = (Random::new(3), PreconditionerOptions::default());
+    let mut random = Random::new(3);
     let stencil = [[-0.1, -0.4, -0.2], [-1.0, 3.7, -1.1], [-0.2, -0.3, -0.1]];
     for size in [(1, 1), (2, 1), (7, 5), (60, 40)] {
         let a = converted::<T>(&nine_point(stencil, size), &mut random);
-        let on_device = DeviceCsr::new(&device, &a).unwrap();
-        let x = random_vec::<T>(a.rows(), &mut random);
         let grid = format!("adi:{}x{}", size.0, size.1);
-        for name in KINDS.into_iter().chain([grid.as_str()]) {
-            let of_cpu = Preconditioner::new(&a, kind(name), &options).unwrap();
-            let m = DevicePreconditioner::new(&on_device, &a, kind(name), &options).unwrap();
-            assert_eq!((m.kind(), m.changes()), (kind(name), of_cpu.changes()), "{name}");
-            for step in 0..3 {
-                let (given, mut z) = (device.upload(&x).unwrap(), device.zeros::<T>(x.len()).unwrap());
-                m.apply_step(step, given.slice(..), z.slice_mut(..)).unwrap();
-                let (z, mut expected) = (z.download().unwrap(), vec![T::ZERO; x.len()]);
-                let mut memory = PodBuffer::new(of_cpu.apply_scratch());
-                of_cpu.apply_step(step, &x, &mut expected, PodStack::new(&mut memory)).unwrap();
-                let error = largest(z.iter().zip(&expected).map(|(z, y)| *z - *y));
-                // The factors are diagonally dominant, so that eliminations in any order agree.
-                let limit = 200.0 * T::Real::EPSILON.to_f64() * largest(expected.iter().copied());
-                assert!(error <= limit, "{} {size:?} {name} step {step}: {error:e} > {limit:e}", T::NAME);
-            }
-        }
+        let names: Vec<_> = KINDS.into_iter().chain([grid.as_str()]).collect();
+        compare(&a, &names, &mut random);
     }
 }
 
@@ -98,12 +103,12 @@ fn same_as_on_the_cpu_in_c64() {
 }
 
 /// The number of iterations on the device and on the CPU.
-fn iterations(a: &Csr<'_, f64, u32>, name: &str) -> [usize; 2] {
+fn iterations(a: &Csr<'_, f64, u32>, name: &str, method: KrylovMethod) -> [usize; 2] {
     let (device, options) = (test_device(Emulation::default()), PreconditionerOptions::default());
     let on_device = DeviceCsr::new(&device, a).unwrap();
     let m = DevicePreconditioner::new(&on_device, a, kind(name), &options).unwrap();
     let of_cpu = Preconditioner::new(a, kind(name), &options).unwrap();
-    let solver = KrylovSolver::new(KrylovMethod::Gmres { restart: 20 }).rtol(1e-8);
+    let solver = KrylovSolver::new(method).rtol(1e-8);
     let rhs = vec![1.0; a.rows()];
     let (given, mut x, mut y) = (device.upload(&rhs).unwrap(), device.zeros(rhs.len()).unwrap(), vec![0.0; rhs.len()]);
     let report = solve_krylov(&solver, &on_device, Some(&m), &given, &mut x).unwrap();
@@ -118,9 +123,31 @@ fn iterations_of_the_cpu() {
     for problem in anisotropic {
         let a = (problem.make)(20);
         for name in ["alt-i:2", "alt-o:2", "mos-d:2", "mos-a:2"] {
-            let [of_device, of_cpu] = iterations(&a, name);
+            let [of_device, of_cpu] = iterations(&a, name, KrylovMethod::Gmres { restart: 20 });
             assert_eq!(of_device, of_cpu, "{} {name}", problem.name);
         }
+    }
+}
+
+/// Three levels of multigrid, in the precision of the matrix on both sides.
+#[test]
+fn multigrid() {
+    let mut random = Random::new(4);
+    let stencil = [[-0.1, -0.4, -0.2], [-1.0, 3.7, -1.1], [-0.2, -0.3, -0.1]];
+    let sizes = |size, random: &mut Random| {
+        let a = converted::<f32>(&nine_point(stencil, size), random);
+        compare(&a, &["amg-lines:1", "amg-lines:2"], random);
+        LineMultigrid::new(a, &MultigridOptions::default()).unwrap().sizes().len()
+    };
+    assert_eq!([(5, 5), (30, 20), (130, 100)].map(|size| sizes(size, &mut random)), [1, 2, 3]);
+}
+
+/// The CPU's cycle has half the precision of the matrix, that of the device its full precision.
+#[test]
+fn iterations_with_multigrid() {
+    for problem in MODEL_PROBLEMS.iter().filter(|problem| problem.name.starts_with("aniso")) {
+        let [of_device, of_cpu] = iterations(&(problem.make)(30), "amg-lines:1", KrylovMethod::Cg);
+        assert!(of_device.abs_diff(of_cpu) <= 1, "{}: {of_device} {of_cpu}", problem.name);
     }
 }
 
@@ -133,7 +160,7 @@ fn wrong_arguments_are_errors() {
     let of = |a: &Csr<'_, f64, u32>, name: &str| DevicePreconditioner::new(&on_device, a, kind(name), &options);
     assert!(matches!(of(&other, "jacobi"), Err(Error::Shape { .. })));
     assert!(matches!(of(&a, "adi:5x5"), Err(Error::Shape { what: "unknowns of the grid", .. })));
-    for name in ["ilu0", "ilu-isai:2", "amg-lines"] {
+    for name in ["ilu0", "ilu-isai:2"] {
         let error = of(&a, name).unwrap_err();
         assert!(matches!(error, Error::Unsupported { method: "a preconditioner on a device", .. }), "{name}: {error}");
     }

@@ -135,14 +135,7 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
     }
 
     fn set_up(a: Csr<'a, T, u32>, options: &MultigridOptions) -> Result<Self> {
-        let (sorted, fits) = survey(&a);
-        let (a, fits) = if sorted {
-            (a, fits)
-        } else {
-            let a = a.sorted()?;
-            let (_, fits) = survey(&a);
-            (a, fits)
-        };
+        let (a, fits) = surveyed(a)?;
         // A hierarchy in half the precision, or else in the precision of the matrix.
         let half_precision = if fits { T::by_type::<MakeSingleCycle<'_>>((a, *options)) } else { Err((a, None)) };
         match half_precision {
@@ -150,7 +143,7 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
             // A second attempt would need no less memory, and an interruption is final.
             Err((_, Some(error))) if matches!(*error, Error::OutOfMemory { .. } | Error::Interrupted) => Err(*error),
             Err((a, _)) => {
-                let cycle = MultigridCycle::new(&a, options, f64::INFINITY)?;
+                let cycle = MultigridCycle::new(&a, options, f64::INFINITY, &mut drop)?;
                 Ok(Self { sizes: cycle.sizes.clone(), cycle: Box::new(cycle) })
             }
         }
@@ -204,6 +197,17 @@ fn survey<T: Scalar>(a: &Csr<'_, T, u32>) -> (bool, bool) {
     (sorted.into_inner(), fits.into_inner())
 }
 
+/// The matrix with sorted rows, and whether all its entries fit the range of single precision.
+pub(super) fn surveyed<T: Scalar>(a: Csr<'_, T, u32>) -> Result<(Csr<'_, T, u32>, bool)> {
+    let (sorted, fits) = survey(&a);
+    if sorted {
+        return Ok((a, fits));
+    }
+    let a = a.sorted()?;
+    let (_, fits) = survey(&a);
+    Ok((a, fits))
+}
+
 /// Estimate the number of entries of R·A·P from some of its rows.
 fn entries_of_next<T: Scalar>(a: &Csr<'_, T, u32>, r: &Csr<'_, T, u32>, p: &Csr<'_, T, u32>) -> Result<usize> {
     let count = r.rows();
@@ -224,7 +228,7 @@ fn rounded_cycle<'a, T: Scalar, S: Scalar>(
     a: Csr<'a, T, u32>,
     options: &MultigridOptions,
 ) -> Result<LineMultigrid<'a, T>, Unmade<'a, T>> {
-    match MultigridCycle::<S>::new(&a, options, HALF_PRECISION_MAX_CONDITION) {
+    match MultigridCycle::<S>::new(&a, options, HALF_PRECISION_MAX_CONDITION, &mut drop) {
         Err(error) => Err((a, Some(error.into()))),
         Ok(inner) => Ok(LineMultigrid { sizes: inner.sizes.clone(), cycle: Box::new(RoundedOperator { inner }) }),
     }
@@ -254,6 +258,13 @@ impl<T: Scalar, S: Scalar> LinearOperator<T> for RoundedOperator<'_, S> {
     }
 }
 
+/// The damping of the sweeps with this number of forests.
+///
+/// A sweep can change the sign of an error that alternates from path to path. A single forest needs damping; a second forest removes the error.
+pub(super) fn damping(forests: usize) -> f64 {
+    if forests == 1 { SWEEP_DAMPING } else { 1.0 }
+}
+
 /// The solvers along the forests of a matrix.
 struct Smoother<S: Scalar> {
     lines: Vec<ForestSolver<S>>,
@@ -271,8 +282,7 @@ impl<S: Scalar> Smoother<S> {
         let edges = StrongEdges::of(a, sliced, options.forests > 1)?;
         let mutual = edges.mutual;
         let forests = edges.forests(options.forests.max(1), options.omega, &options.factors)?;
-        // A sweep can change the sign of an error that alternates from path to path. A single forest needs damping; a second forest removes the error.
-        let damping = if forests.len() == 1 { SWEEP_DAMPING } else { 1.0 };
+        let damping = damping(forests.len());
         let mut smoother = Self { lines: reserved(forests.len())?, growth: 0.0, mutual };
         for forest in forests {
             let (solver, growth) = ForestSolver::smoother(a, forest, damping)?;
@@ -291,16 +301,16 @@ struct CoarseProblem<T: Scalar> {
 
 /// The smoother of a level, and the transfer to and from the next level.
 #[derive(Debug)]
-struct MultigridLevel<T: Scalar> {
-    lines: Vec<ForestSolver<T>>,
+pub(super) struct MultigridLevel<T: Scalar> {
+    pub lines: Vec<ForestSolver<T>>,
     /// From the next level to this one.
-    prolongation: Csr<'static, T, u32>,
+    pub prolongation: Csr<'static, T, u32>,
     /// The adjoint of the prolongation.
-    restriction: Csr<'static, T, u32>,
+    pub restriction: Csr<'static, T, u32>,
 }
 
 #[derive(Debug)]
-enum CoarsestLevel<T: Scalar> {
+pub(super) enum CoarsestLevel<T: Scalar> {
     Direct(AnyFactor<'static, T>),
     /// A matrix that aggregation does not make smaller: the cycle only smooths.
     Smoothed(Vec<ForestSolver<T>>),
@@ -308,27 +318,34 @@ enum CoarsestLevel<T: Scalar> {
 
 /// A hierarchy of one number type.
 #[derive(Debug)]
-struct MultigridCycle<'a, S: Scalar> {
-    visits: usize,
+pub(super) struct MultigridCycle<'a, S: Scalar> {
+    pub visits: usize,
     /// Unknowns and entries of each level.
     sizes: Vec<(usize, usize)>,
     matrices: Vec<SlicedMatrix<'a, S>>,
-    levels: Vec<MultigridLevel<S>>,
-    coarsest: CoarsestLevel<S>,
+    pub levels: Vec<MultigridLevel<S>>,
+    pub coarsest: CoarsestLevel<S>,
 }
 
 impl<'a, S: Scalar> MultigridCycle<'a, S> {
-    /// Set up the hierarchy of a matrix with sorted rows. All computations use the precision of the matrix; the results are then rounded to S.
+    /// Set up the hierarchy of a matrix with sorted rows. All computations use the precision of the matrix; the results are then rounded to S. `end`
+    /// takes the matrices of the coarse levels when the set-up needs them no longer.
     ///
     /// # Errors
     /// Those of [`LineMultigrid::new`]. [`Error::Unsupported`] if type S is not precise enough, or if the condition number of the coarsest matrix is
     /// above `condition`.
-    fn new<T: Scalar>(a: &Csr<'a, T, u32>, options: &MultigridOptions, condition: f64) -> Result<Self> {
+    pub fn new<T: Scalar>(
+        a: &Csr<'a, T, u32>,
+        options: &MultigridOptions,
+        condition: f64,
+        end: &mut dyn FnMut(Csr<'static, T, u32>),
+    ) -> Result<Self> {
         let (sizes, coarsest) = (vec![], CoarsestLevel::Smoothed(vec![]));
         let mut cycle = Self { visits: options.visits, sizes, matrices: vec![], levels: vec![], coarsest };
         let mut next = cycle.add_level((a, None), options, condition)?;
         while let Some(CoarseProblem { a, candidate }) = next {
             next = cycle.add_level((&a, Some(candidate)), options, condition)?;
+            end(a);
         }
         Ok(cycle)
     }
@@ -504,7 +521,7 @@ impl<T: Scalar> LinearOperator<T> for LineMultigrid<'_, T> {
 }
 
 /// Run `work` on a thread of the pool. A thread outside the pool would take part in each of many short steps, one thread more than there are cores.
-fn on_threads<R: Send>(n: usize, work: impl FnOnce() -> R + Send) -> R {
+pub(super) fn on_threads<R: Send>(n: usize, work: impl FnOnce() -> R + Send) -> R {
     if n <= 2 * TASK || threads::count() < 2 {
         return work();
     }

@@ -50,7 +50,24 @@ enum ForestFactors<T: Scalar> {
     Plan(AnyFactor<'static, T>),
 }
 
+/// A tridiagonal matrix, in another number type.
+fn of_rows<S: Scalar, T: Scalar>(rows: &[[S; 3]]) -> Result<Tridiagonal<'static, T>> {
+    let band = |k: usize| collected(rows.iter().map(|row| cast(row[k])));
+    Tridiagonal::from_vecs(band(0)?, band(1)?, band(2)?, false)
+}
+
 impl<T: Scalar> ForestSystem<T> {
+    /// The system of a smoother ([`ForestSolver::smoother`]).
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](bandsolve::Error::OutOfMemory).
+    pub(super) fn of_smoother(a: &Csr<'_, T, u32>, forest: Forest, damping: f64) -> Result<Self> {
+        let partners = collected((0..forest.vertices()).map(|v| forest.linked(v)))?;
+        let linked = LinkedForest { forest, partners };
+        let tridiagonal = of_rows(&tridiagonal_rows(a, &linked, damping)?)?;
+        Ok(Self { forest: linked.forest, tridiagonal })
+    }
+
     /// Factor the matrix.
     ///
     /// # Errors
@@ -86,11 +103,7 @@ impl<T: Scalar> ForestSolver<T> {
         let solver = match PathElimination::new(&rows, &forest)? {
             Some(paths) => Self { forest, factors: ForestFactors::Paths(paths) },
             // Elimination needs row exchanges.
-            None => {
-                let band = |k: usize| collected(rows.iter().map(|row: &[S; 3]| cast(row[k])));
-                let tridiagonal = Tridiagonal::from_vecs(band(0)?, band(1)?, band(2)?, false)?;
-                ForestSystem { forest, tridiagonal }.factor()?
-            }
+            None => ForestSystem { forest, tridiagonal: of_rows(&rows)? }.factor()?,
         };
         let (mut x, places) = (zeroed(rows.len())?, solver.forest.permutation().places());
         let diag = |v: usize| cast(rows[places[v] as usize][1]);
@@ -102,6 +115,11 @@ impl<T: Scalar> ForestSolver<T> {
     /// The forest.
     pub fn forest(&self) -> &Forest {
         &self.forest
+    }
+
+    /// The forest, without the factors.
+    pub(super) fn into_forest(self) -> Forest {
+        self.forest
     }
 
     /// Scratch for [`solve_from`](Self::solve_from).
