@@ -36,9 +36,9 @@
   extern "C" __global__ void correct_##suffix(Cut cut, Columns<const T> dx, Columns<T> x, Peaks<T> peaks) {                   \
     correct<T>(cut, dx, x, peaks);                                                                                            \
   }                                                                                                                           \
-  extern "C" __global__ void summarize_##suffix(u32 systems, Peaks<T> peaks, const u32* suspects, double plausible,           \
-                                                double least, Peaks<T>::Word* most, u32* attention) {                         \
-    summarize<T>(systems, peaks, suspects, plausible, least, most, attention);                                                \
+  extern "C" __global__ void summarize_##suffix(u32 columns, u32 per_system, Peaks<T> peaks, const u32* suspects,             \
+                                                double plausible, double least, Peaks<double>::Word* most, u32* attention) {  \
+    summarize<T>(columns, per_system, peaks, suspects, plausible, least, most, attention);                                    \
   }
 
 #define BATCH(suffix, RULE, T)                                                                                                \

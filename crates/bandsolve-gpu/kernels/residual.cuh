@@ -107,21 +107,21 @@ __device__ __forceinline__ void residual(const Cut& cut, const Source& source, c
   peaks.raise(peaks.rhs + spot.column, most);
 }
 
-// Raises `most` to the largest backward error of many systems with one column each, and `attention` to 1 if a system may
-// be singular, if x is larger than `plausible` times the right-hand side, or if the right-hand side is smaller than `least`
+// Raises `most` to the largest backward error of all columns, and `attention` to 1 if a system may be singular, if x is larger than `plausible` times the right-hand side, or if the right-hand side is smaller than `least`
 // times x.
 template <class T>
-__device__ __forceinline__ void summarize(u32 systems, const Peaks<T>& peaks, const u32* suspects, double plausible,
-                                          double least, typename Peaks<T>::Word* most, u32* attention) {
+__device__ __forceinline__ void summarize(u32 columns, u32 per_system, const Peaks<T>& peaks, const u32* suspects,
+                                          double plausible, double least, Peaks<double>::Word* most, u32* attention) {
   typedef typename Of<T>::Real Real;
   Real error = Real(0);
   bool odd = false;
-  for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < systems; k += gridDim.x * blockDim.x) {
+  for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < columns; k += gridDim.x * blockDim.x) {
+    const u32 system = k / per_system;
     const Real size = of_bits(peaks.size[k]), rhs = of_bits(peaks.rhs[k]);
     error = larger_bits(error, of_bits(peaks.gap[k]));
-    odd = odd || (suspects[k / 32] >> (k % 32) & 1) || !(size <= rhs * Real(plausible)) || !(rhs >= size * Real(least));
+    odd = odd || (suspects[system / 32] >> (system % 32) & 1) || !(size <= rhs * Real(plausible)) || !(rhs >= size * Real(least));
   }
-  Peaks<T>::raise(most, error);
+  Peaks<double>::raise(most, double(error));
   if (odd) atomicMax(attention, 1u);
 }
 

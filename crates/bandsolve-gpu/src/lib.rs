@@ -101,7 +101,7 @@ pub use host::{HostMatrix, OnDevice};
 pub use krylov::{DeviceOperator, solve_krylov};
 pub use matrix::DeviceMatrix;
 pub use precond::DevicePreconditioner;
-pub use solver::{DeviceSolver, Factored, Pending};
+pub use solver::{DeviceSolver, DeviceStatus, Factored, Pending};
 pub use sparse::{DeviceCsc, DeviceCscMut};
 pub use spread::Spread;
 pub use tuning::{DeviceTuning, Sizes};

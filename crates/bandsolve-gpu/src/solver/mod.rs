@@ -9,9 +9,11 @@ mod repair;
 mod route;
 mod start;
 mod state;
+mod status;
 pub(crate) mod verdict;
 
 pub use factored::Factored;
 pub use pending::Pending;
 pub use state::DeviceSolver;
 pub(crate) use state::{DeviceRows, fallback_plan, largest, rule};
+pub use status::DeviceStatus;

@@ -76,6 +76,8 @@ pub struct DeviceSolver<T: DeviceScalar> {
     /// this is not possible.
     pub(super) card: Option<(usize, DeviceVec<u32>)>,
     pub(super) scan: Option<DeviceScan<T>>,
+    /// Whether inaccurate rows are listed for repair, unless the route repairs none.
+    pub(super) repairs: bool,
 }
 
 impl<T: DeviceScalar> DeviceSolver<T> {
@@ -125,6 +127,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         Ok(Self {
             card,
             scan,
+            repairs: true,
             threads,
             device,
             plan,
@@ -196,8 +199,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// `rconds` are upper bounds of the reciprocal condition number. They hold if the device scales rows.
     pub(crate) fn attention(&self, errors: &[f64], rconds: &[f64]) -> Option<(usize, Arc<str>)> {
         let epsilon = T::Real::EPSILON.to_f64();
-        let scaled = self.plan.options().pivoting == Pivoting::ScaledPartial;
-        let column = rconds.iter().position(|rcond| scaled && *rcond < epsilon)?;
+        let column = rconds.iter().position(|rcond| self.scales_rows() && *rcond < epsilon)?;
         let text = bandsolve::attention(epsilon, Some(rconds[column]), errors[column], None)?;
         Some((column, text.into()))
     }
@@ -225,7 +227,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// The peaks of a level, or [`Peaks::NONE`] without verification.
     pub(super) fn peaks(&self, level: usize) -> Peaks {
         match self.plan.options().verify {
-            true => self.measurements.peaks::<T>(level, self.columns(), self.route.repairs_rows()),
+            true => self.measurements.peaks::<T>(level, self.columns(), self.repairs && self.route.repairs_rows()),
             false => Peaks::NONE,
         }
     }
@@ -251,13 +253,18 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         if cut.columns != 1 || (cut.systems as usize) < MANY_SYSTEMS {
             return Ok(None);
         }
-        let error = self.measurements.summary::<T>(&self.device, cut.systems)?;
+        let error = self.measurements.summary::<T>(&self.device, cut.systems, self.scales_rows())?;
         Ok(error.filter(|error| *error <= accepted_at_once::<T>()).map(|error| self.gathered(&[error])))
     }
 
     /// Systems that may be singular, because a pivot or an equation became very small.
     pub(crate) fn suspects(&self) -> Result<Vec<usize>> {
         self.measurements.suspects()
+    }
+
+    /// Whether the device scales rows.
+    pub(super) fn scales_rows(&self) -> bool {
+        self.plan.options().pivoting == Pivoting::ScaledPartial
     }
 
     pub(super) fn rule(&self) -> PivotOptions {

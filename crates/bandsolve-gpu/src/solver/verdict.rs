@@ -135,20 +135,33 @@ impl SingularSystems {
 
     /// The largest error of many systems with one column each, computed on the device. `None` if a system needs
     /// attention: it may be singular, x is implausibly large, or x may have no correct digit.
-    pub fn summary<T: DeviceScalar>(&self, device: &Device, systems: u32) -> Result<Option<f64>> {
-        let at = |byte: usize| self.memory.slice(byte..).address();
-        let peaks = self.peaks::<T>(0, systems as usize, false);
-        let arguments = Arguments::default().with(systems).with(peaks).with(self.suspects_at());
-        // The bounds of `errors` and of the report, with a factor of two for the roundings of the kernel.
-        let bounds = [T::IMPLAUSIBLE / 2.0, 2.0 * T::Real::EPSILON.to_f64()];
-        let arguments = bounds.into_iter().fold(arguments, Arguments::with).with(at(SUMMARY[0])).with(at(SUMMARY[1]));
-        let blocks = (systems as usize).div_ceil(THREADS as usize).min(SUMMARY_BLOCKS);
-        // SAFETY: these are the kernel's arguments, and the memory has room for the peaks of all systems.
-        unsafe { arguments.launch(device, &format!("summarize_{}", T::NAME), blocks, 0)? }
+    pub fn summary<T: DeviceScalar>(&self, device: &Device, systems: u32, scaled: bool) -> Result<Option<f64>> {
+        let at = SUMMARY.map(|byte| self.memory.slice(byte..).address());
+        self.summarize::<T>(device, (systems as usize, 1), scaled, at)?;
         let bytes = self.memory.slice(..COUNTS).download()?;
         let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let accepted = word(0) == 0 && word(SUMMARY[1]) == 0;
-        Ok(accepted.then(|| T::real_of_bits(word(SUMMARY[0]))))
+        Ok(accepted.then(|| f64::from_bits(word(SUMMARY[0]))))
+    }
+
+    /// Let the device raise a summary of all columns, with `per_system` columns of each system. The addresses are those of the bits of the largest error,
+    /// and of a word that is set if a system needs attention. Only `scaled` rows show that x may have no correct digit ([`rconds`]).
+    pub fn summarize<T: DeviceScalar>(
+        &self,
+        device: &Device,
+        (columns, per_system): (usize, u32),
+        scaled: bool,
+        [most, attention]: [u64; 2],
+    ) -> Result<()> {
+        let peaks = self.peaks::<T>(0, columns, false);
+        let arguments = Arguments::default().with(columns as u32).with(per_system).with(peaks).with(self.suspects_at());
+        // The bounds of `errors` and of the report, with a factor of two for the roundings of the kernel.
+        let least = if scaled { 2.0 * T::Real::EPSILON.to_f64() } else { 0.0 };
+        let bounds = [T::IMPLAUSIBLE / 2.0, least];
+        let arguments = bounds.into_iter().fold(arguments, Arguments::with).with(most).with(attention);
+        let blocks = columns.div_ceil(THREADS as usize).min(SUMMARY_BLOCKS);
+        // SAFETY: these are the kernel's arguments, and the memory has room for the peaks of all columns.
+        unsafe { arguments.launch(device, &format!("summarize_{}", T::NAME), blocks, 0) }
     }
 
     /// The columns and numbers of `count` inaccurate rows, in order. `None` if the list is too short for them.

@@ -11,6 +11,7 @@ mod repair;
 mod singular;
 mod sparse;
 mod spread;
+mod status;
 mod streams;
 mod vectors;
 

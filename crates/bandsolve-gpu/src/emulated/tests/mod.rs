@@ -3,6 +3,7 @@
 mod bugs;
 mod failures;
 mod races;
+mod steps;
 mod streams;
 mod watched;
 

@@ -13,6 +13,7 @@ pub const FAILED: &str = "this call fails in this test";
 pub struct Watched {
     emulator: Emulator,
     launched: Mutex<BTreeSet<String>>,
+    called: Mutex<BTreeSet<&'static str>>,
     /// The number of calls before the one that fails, and the name of the call that failed.
     calls: Mutex<(usize, Option<&'static str>)>,
     /// Each allocation and stream holds a clone.
@@ -24,6 +25,7 @@ impl Watched {
         Arc::new(Self {
             emulator,
             launched: Mutex::default(),
+            called: Mutex::default(),
             calls: Mutex::new((usize::MAX, None)),
             held: Arc::default(),
         })
@@ -48,7 +50,15 @@ impl Watched {
         Arc::strong_count(&self.held) - 1
     }
 
+    /// The names of the calls of `work`.
+    pub fn calls_of(&self, work: impl FnOnce()) -> BTreeSet<&'static str> {
+        self.called.lock().unwrap().clear();
+        work();
+        self.called.lock().unwrap().clone()
+    }
+
     fn call(&self, call: &'static str) -> Result<()> {
+        self.called.lock().unwrap().insert(call);
         let (left, failed) = &mut *self.calls.lock().unwrap();
         if *left == 0 && failed.is_none() {
             *failed = Some(call);

@@ -1,0 +1,49 @@
+//! Tests that enqueued solves neither wait for the device nor allocate, as a captured graph demands.
+
+use super::watched::Watched;
+use crate::emulated::{Emulation, Emulator};
+use crate::matrix::DeviceMatrix;
+use crate::solver::{DeviceSolver, DeviceStatus};
+use bandsolve::{Layout, Method, Plan, Shape};
+
+#[test]
+fn steps_only_enqueue() {
+    let batch = |layout| Shape::Batch { n: 40, count: 70, layout, periodic: false };
+    let one = Shape::Tridiagonal { n: 5000, periodic: false };
+    let plans = [
+        Plan::new(one),
+        Plan::new(one).partition_rows(7),
+        Plan::new(one).method(Method::SpikeCr),
+        Plan::new(one).method(Method::CfLu),
+        Plan::new(batch(Layout::Contiguous)),
+        Plan::new(batch(Layout::Interleaved)),
+        Plan::new(Shape::BlockTridiagonal { block_rows: 700, block: 3, periodic: false }),
+    ];
+    for plan in plans {
+        let machine = Watched::new(Emulator::new(Emulation::default()));
+        let device = machine.device();
+        let (n, numbers) = match plan.shape() {
+            Shape::BlockTridiagonal { block_rows, block, .. } => (block_rows * block, block_rows * block * block),
+            shape => (shape.rows(), shape.rows()),
+        };
+        let entry = |i: usize| if n == numbers || [0, 4, 8].contains(&(i % 9)) { 4.0 } else { 0.0 };
+        let diag = device.upload(&(0..numbers).map(entry).collect::<Vec<f64>>()).unwrap();
+        let off = device.upload(&vec![0.3; numbers]).unwrap();
+        let (mut u, mut next) = (device.upload(&vec![1.0; n]).unwrap(), device.zeros(n).unwrap());
+        let mut solver = DeviceSolver::<f64>::new(&device, &plan, 1).unwrap();
+        let mut status = DeviceStatus::new(&device).unwrap();
+        let mut steps = || {
+            for _ in 0..3 {
+                let a = DeviceMatrix::block_tridiagonal(&off, &diag, &off);
+                solver.enqueue_solve(a, &u, &mut next, &mut status).unwrap();
+                core::mem::swap(&mut u, &mut next);
+            }
+        };
+        // A kernel may be asked once how many of its blocks run at the same time.
+        steps();
+        let calls: Vec<_> = machine.calls_of(steps).into_iter().collect();
+        assert_eq!(calls, ["clear", "launch"], "{plan:?}");
+        let error = status.read().unwrap().expect("an accurate solution");
+        assert!(error <= 8.0 * f64::EPSILON && error > 0.0, "{plan:?}: {error:e}");
+    }
+}
