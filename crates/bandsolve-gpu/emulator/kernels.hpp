@@ -16,6 +16,9 @@
 #undef PRODUCT
 #undef LARGEST
 #undef VECTORS
+#undef GRAPH
+#undef CONFIRM
+#undef FOREST
 #define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
 #define RESIDUAL(suffix, ...) KERNEL(residual_##suffix) KERNEL(repair_##suffix)
 #define CORRECT(suffix, ...) KERNEL(correct_##suffix) KERNEL(summarize_##suffix)
@@ -28,6 +31,11 @@
 #define PRODUCT(suffix, ...) KERNEL(product_##suffix) KERNEL(join_##suffix)
 #define LARGEST(suffix, ...) KERNEL(largest_##suffix)
 #define VECTORS(suffix, ...) KERNEL(combine_##suffix) KERNEL(gather_##suffix)
+#define GRAPH(suffix, ...) KERNEL(weights_##suffix)
+#define CONFIRM(suffix, ...) KERNEL(confirm_##suffix)
+#define FOREST(suffix, ...)                                                   \
+  KERNEL(links_##suffix) KERNEL(weakest_##suffix) KERNEL(farthest_##suffix) \
+  KERNEL(breakcycles_##suffix) KERNEL(pathlengths_##suffix) KERNEL(pathorder_##suffix)
 #define BATCH(suffix, ...) KERNEL(interleaved_##suffix) KERNEL(alone_##suffix)
 EMULATOR_LAUNCH(TYPE) {
 #include INSTANCES

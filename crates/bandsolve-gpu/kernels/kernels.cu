@@ -10,6 +10,9 @@
 #include "product.cuh"
 #include "row_reductions.cuh"
 #include "vectors.cuh"
+#include "graph.cuh"
+#include "graph_factor.cuh"
+#include "forest.cuh"
 
 #define RPTS(suffix, RULE, T, B, R, RHS, ...)                                                                                 \
   extern "C" __global__ void reduce_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Coarse<T> coarse, RULE rule) {             \
@@ -118,6 +121,38 @@
 #define VECTORS(suffix, T)                                                                                                    \
   extern "C" __global__ void combine_##suffix(Combine<T> all) { combine<T>(all); }                                            \
   extern "C" __global__ void gather_##suffix(Gather<T> all) { gather<T>(all); }
+
+#define GRAPH(suffix, T)                                                                                                      \
+  extern "C" __global__ void weights_##suffix(SparseRows<T> a, const double* moduli, double* out, u32* flag) {                \
+    weights<T>(a, moduli, out, flag);                                                                                         \
+  }
+
+#define CONFIRM(suffix, N)                                                                                                    \
+  extern "C" __global__ void confirm_##suffix(u32 n, const u32* proposed, u32* confirmed, unsigned char* states, u64 round,   \
+                                              u32 charged) {                                                                  \
+    confirm<N>(n, proposed, confirmed, states, round, charged);                                                               \
+  }
+
+#define FOREST(suffix, T)                                                                                                     \
+  extern "C" __global__ void links_##suffix(u32 n, Partners partners, SparseRows<T> graph, Reach* reach,                      \
+                                            WeightedEdge* edges, WeightedEdge* next_edges) {                                  \
+    links(n, partners, graph, reach, edges, next_edges);                                                                      \
+  }                                                                                                                           \
+  extern "C" __global__ void weakest_##suffix(u32 n, const Reach* reach, Reach* next_reach, const WeightedEdge* edges,        \
+                                              WeightedEdge* next_edges, u32* reports) {                                       \
+    doubled<true>(n, reach, next_reach, edges, next_edges, reports);                                                          \
+  }                                                                                                                           \
+  extern "C" __global__ void farthest_##suffix(u32 n, const Reach* reach, Reach* next_reach, u32* reports) {                  \
+    doubled<false>(n, reach, next_reach, nullptr, nullptr, reports);                                                          \
+  }                                                                                                                           \
+  extern "C" __global__ void breakcycles_##suffix(u32 n, Partners partners, const Reach* reach, const WeightedEdge* edges,    \
+                                                  Reach* next_reach, u32* cycles) {                                           \
+    break_cycles(n, partners, reach, edges, next_reach, cycles);                                                              \
+  }                                                                                                                           \
+  extern "C" __global__ void pathlengths_##suffix(u32 n, const Reach* reach, PathTables tables) {                             \
+    path_lengths(n, reach, tables);                                                                                           \
+  }                                                                                                                           \
+  extern "C" __global__ void pathorder_##suffix(u32 n, PathTables tables, u32* order) { path_order(n, tables, order); }
 
 #ifdef INSTANCES
 #include INSTANCES

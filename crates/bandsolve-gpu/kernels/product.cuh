@@ -11,7 +11,7 @@
 // An operation defines:
 // - the types of an entry, of a term and of a sum; a sum is passed between lanes by `shuffle`,
 // - `term`, the operator ⊗ for an entry in a column,
-// - `start`, the sum of no terms, `add`, which adds a term to a sum, and `join`, which adds the sum of later terms,
+// - `start`, the sum of no terms of a row, `add`, which adds a term to a sum, and `join`, which adds the sum of later terms,
 // - `finish`, which writes the result of a row,
 // - `end`, which all threads call after the last row. Each thread has its own copy of the operation.
 //
@@ -43,6 +43,21 @@ __device__ __forceinline__ u32 offsets_below(const u32* offsets, u32 count, u32 
     last = smaller(last, below < LANES ? first + step - 1 : last);
   }
   return first;
+}
+
+// The number of the entry of a row that is in a column, or `to` if there is none. The row has the entries from … to − 1 with
+// ascending columns.
+__device__ __forceinline__ u32 offset_of(const u32* columns, u32 from, u32 to, u32 column) {
+  u32 first = from, last = to;
+  while (first < last) {
+    const u32 middle = first + (last - first) / 2;
+    if (columns[middle] < column) {
+      first = middle + 1;
+    } else {
+      last = middle;
+    }
+  }
+  return first < to && columns[first] == column ? first : to;
 }
 
 // Shared memory of a thread block.
@@ -81,12 +96,12 @@ __device__ __forceinline__ void stage_terms(const SparseRows<typename Op::Entry>
   }
 }
 
-// Reduce `count` terms or sums, which `add` adds to a sum by their number. Each lane of a warp reduces as many
+// Reduce `count` terms or sums of a row, which `add` adds to a sum by their number. Each lane of a warp reduces as many
 // consecutive ones. Then neighboring lanes are joined. Lane 0 returns the result.
 template <class Op, class Add>
-__device__ __forceinline__ typename Op::Sum reduce_by_warp(const Op& op, u32 count, const Add& add) {
+__device__ __forceinline__ typename Op::Sum reduce_by_warp(const Op& op, u32 row, u32 count, const Add& add) {
   const u32 lane = threadIdx.x % LANES, each = (count + LANES - 1) / LANES;
-  typename Op::Sum sum = op.start();
+  typename Op::Sum sum = op.start(row);
   for (u32 k = lane * each; k < smaller((lane + 1) * each, count); ++k) add(sum, k);
   for (u32 by = 1; by < LANES; by *= 2) op.join(sum, shuffle(sum, (lane + by) % LANES));
   return sum;
@@ -116,7 +131,7 @@ __device__ __forceinline__ void product(const SparseRows<typename Op::Entry>& a,
       desk.note(row);
       continue;
     }
-    typename Op::Sum sum = op.start();
+    typename Op::Sum sum = op.start(row);
     for (u32 k = from; k < to; ++k) op.add(sum, desk.term(k - begin));
     op.finish(row, sum);
   }
@@ -128,7 +143,7 @@ __device__ __forceinline__ void product(const SparseRows<typename Op::Entry>& a,
     const u32 row = desk.list[k], row_begin = a.pointers[row], row_end = a.pointers[row + 1];
     const u32 from = larger(row_begin, begin), to = smaller(row_end, end);
     const auto add = [&](typename Op::Sum& part, u32 e) { op.add(part, desk.term(from - begin + e)); };
-    const typename Op::Sum sum = reduce_by_warp(op, to - from, add);
+    const typename Op::Sum sum = reduce_by_warp(op, row, to - from, add);
     if (lane > 0) continue;
     if (from == row_begin && to == row_end) {
       op.finish(row, sum);
@@ -148,7 +163,7 @@ __device__ __forceinline__ void join(const SparseRows<typename Op::Entry>& a, Op
   if (to > begin && to - begin <= TILE_ENTRIES && to - from > SHORT_ROW) {
     const u32 from_tile = from / TILE_ENTRIES;
     const auto add = [&](typename Op::Sum& part, u32 k) { op.join(part, carries[2 * (size_t)(from_tile + k) + (k == 0)]); };
-    const typename Op::Sum sum = reduce_by_warp(op, tile - from_tile + 1, add);
+    const typename Op::Sum sum = reduce_by_warp(op, first - 1, tile - from_tile + 1, add);
     if (threadIdx.x % LANES == 0) op.finish(first - 1, sum);
   }
   op.end();

@@ -13,7 +13,7 @@ template <class T> struct Multiply {
   T* y;
 
   __device__ __forceinline__ Term term(u32 column, T value) const { return times_unfused(value, x[column]); }
-  __device__ __forceinline__ Sum start() const { return T{}; }
+  __device__ __forceinline__ Sum start(u32) const { return T{}; }
   __device__ __forceinline__ void add(Sum& sum, Term term) const { sum = ::add(sum, term); }
   __device__ __forceinline__ void join(Sum& sum, Sum later) const { sum = ::add(sum, later); }
   __device__ __forceinline__ void finish(u32 row, Sum sum) const { y[row] = sum; }
@@ -30,7 +30,7 @@ template <class T> struct SumModuli {
   Real* y;
 
   __device__ __forceinline__ Term term(u32 column, T value) const { return absolute(value) * absolute(x[column]); }
-  __device__ __forceinline__ Sum start() const { return Real(0); }
+  __device__ __forceinline__ Sum start(u32) const { return Real(0); }
   __device__ __forceinline__ void add(Sum& sum, Term term) const { sum = sum + term; }
   __device__ __forceinline__ void join(Sum& sum, Sum later) const { sum = sum + later; }
   __device__ __forceinline__ void finish(u32 row, Sum sum) const { y[row] = sum; }
@@ -76,7 +76,7 @@ template <class T> struct SubtractProduct {
   Real error;
 
   __device__ __forceinline__ Term term(u32 column, T value) const { return {value, x[column]}; }
-  __device__ __forceinline__ Sum start() const { return {Rest<T>(T{}), Real(0)}; }
+  __device__ __forceinline__ Sum start(u32) const { return {Rest<T>(T{}), Real(0)}; }
   __device__ __forceinline__ void add(Sum& sum, const Term& term) const {
     sum.rest.subtract(term.value, term.x);
     sum.moduli = sum.moduli + absolute(term.value);
@@ -129,7 +129,7 @@ template <class R, bool WEIGHTED> struct RowMaximum {
   R* y;
 
   __device__ __forceinline__ Term term(u32 column, R value) const { return WEIGHTED ? R(column) * value : value; }
-  __device__ __forceinline__ Sum start() const { return no_number<R>(); }
+  __device__ __forceinline__ Sum start(u32) const { return no_number<R>(); }
   __device__ __forceinline__ void add(Sum& sum, Term term) const { sum = select(is_larger(term, sum), term, sum); }
   __device__ __forceinline__ void join(Sum& sum, Sum later) const { add(sum, later); }
   __device__ __forceinline__ void finish(u32 row, Sum sum) const { y[row] = sum; }
@@ -155,7 +155,7 @@ template <class R, int K> struct RowArgMaximum {
   u32* y;
 
   __device__ __forceinline__ Term term(u32 column, R value) const { return {value, column}; }
-  __device__ __forceinline__ Sum start() const {
+  __device__ __forceinline__ Sum start(u32) const {
     Sum none;
     UNROLL for (int k = 0; k < K; ++k) none.v[k] = {no_number<R>(), NO_COLUMN};
     return none;

@@ -9,10 +9,10 @@ use bandsolve::{Error, RealScalar, Result};
 use bandsolve_sparse::Csr;
 use bytemuck::Pod;
 use std::borrow::Cow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Entries of a tile, and maximum entries of a short row (`product.cuh`).
-const TILE: usize = 1024;
+pub(crate) const TILE: usize = 1024;
 const SHORT_ROW: usize = 32;
 const LANES: usize = 32;
 
@@ -51,8 +51,8 @@ const LANES: usize = 32;
 pub struct DeviceCsr<T> {
     device: Device,
     columns: usize,
-    row_pointers: DeviceVec<u32>,
-    column_indices: DeviceVec<u32>,
+    row_pointers: Arc<DeviceVec<u32>>,
+    column_indices: Arc<DeviceVec<u32>>,
     values: DeviceVec<T>,
     /// Whether a row that is not short is in several tiles. It then has carries.
     crosses: bool,
@@ -64,7 +64,7 @@ pub struct DeviceCsr<T> {
 /// A matrix in the form that the kernels use (`product.cuh`).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct CsrArguments {
+pub(crate) struct CsrArguments {
     rows: u32,
     entries: u32,
     arrays: [u64; 3],
@@ -72,18 +72,18 @@ struct CsrArguments {
 
 /// An operation of a generalised product (`row_reductions.cuh`).
 #[derive(Debug, Clone, Copy)]
-struct RowOperation<A> {
+pub(crate) struct RowOperation<A> {
     /// The ending of the kernels' names.
-    ending: &'static str,
+    pub ending: &'static str,
     /// Bytes of a term in shared memory.
-    term: usize,
-    arguments: A,
+    pub term: usize,
+    pub arguments: A,
 }
 
 /// Number of words of scratch for ‖x‖∞ and η.
 const PEAKS: usize = 2;
-/// Maximum number of 64-bit words of a carry: for a residual in double complex, two sums in twice the working precision, and a sum of moduli.
-const CARRY_WORDS: usize = 5;
+/// Maximum number of 64-bit words of a carry: those of the proposed edges of a [0, 4]-factor.
+const CARRY_WORDS: usize = 9;
 
 /// Borrow or copy indices with 32 bits. Leave some numbers above them, for the arithmetic of the kernels.
 fn narrow<'a, I: Index>(what: &'static str, largest: usize, indices: &'a [I]) -> Result<Cow<'a, [u32]>> {
@@ -113,6 +113,12 @@ fn shared_bytes(term: usize) -> usize {
     ((terms + terms / LANES) * term + numbers_of_rows * size_of::<u32>()).next_multiple_of(8)
 }
 
+/// Memory for the peaks and carries of a matrix.
+fn scratch(device: &Device, crosses: bool, entries: usize) -> Result<Mutex<DeviceVec<u64>>> {
+    let carries = if crosses { 2 * entries.div_ceil(TILE) } else { 0 };
+    device.zeros(PEAKS + carries * CARRY_WORDS).map(Mutex::new)
+}
+
 impl<T: DeviceScalar> DeviceCsr<T> {
     /// Copy a matrix to a device.
     ///
@@ -124,16 +130,34 @@ impl<T: DeviceScalar> DeviceCsr<T> {
         let row_pointers = narrow("a matrix on a device", largest, row_pointers)?;
         let column_indices = narrow("a row of a matrix on a device", a.columns(), column_indices)?;
         let crosses = crosses_tiles(&row_pointers);
-        let carries = if crosses { 2 * a.entries().div_ceil(TILE) } else { 0 };
         Ok(Self {
             device: device.clone(),
             columns: a.columns(),
-            row_pointers: device.upload(&row_pointers)?,
-            column_indices: device.upload(&column_indices)?,
+            row_pointers: device.upload(&row_pointers)?.into(),
+            column_indices: device.upload(&column_indices)?.into(),
             values: device.upload(values)?,
             crosses,
-            scratch: Mutex::new(device.zeros(PEAKS + carries * CARRY_WORDS)?),
+            scratch: scratch(device, crosses, a.entries())?,
         })
+    }
+
+    /// A matrix with the same pattern and other values, which the caller sets.
+    pub(crate) fn with_zeros<V: DeviceScalar>(&self) -> Result<DeviceCsr<V>> {
+        Ok(DeviceCsr {
+            device: self.device.clone(),
+            columns: self.columns,
+            row_pointers: self.row_pointers.clone(),
+            column_indices: self.column_indices.clone(),
+            values: self.device.zeros(self.entries())?,
+            crosses: self.crosses,
+            scratch: scratch(&self.device, self.crosses, self.entries())?,
+        })
+    }
+
+    /// Copy the matrix to the host.
+    pub(crate) fn download(&self) -> Result<Csr<'static, T, u32>> {
+        let [pointers, columns] = [&self.row_pointers, &self.column_indices].map(|indices| indices.download());
+        Csr::new(self.columns, pointers?, columns?, self.values.download()?)
     }
 
     /// Get the number of rows.
@@ -194,7 +218,7 @@ impl<T: DeviceScalar> DeviceCsr<T> {
         check_len("x", self.columns, x.len())?;
         check_len("y", self.rows(), y.len())?;
         let arrays = [("x", x.device()), ("y", y.device())];
-        self.reduce(&self.lock(), &arrays, RowOperation { ending, term, arguments: [x.address(), y.address()] })
+        self.reduce_rows(&arrays, RowOperation { ending, term, arguments: [x.address(), y.address()] })
     }
 
     /// Compute r = b − A·x, and return the backward error of x.
@@ -246,6 +270,26 @@ impl<T: DeviceScalar> DeviceCsr<T> {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn values(&self) -> DeviceSlice<'_, T> {
+        self.values.slice(..)
+    }
+
+    /// The matrix in the form that the kernels use.
+    pub(crate) fn arguments(&self) -> CsrArguments {
+        let (pointers, columns) = (self.row_pointers.slice(..), self.column_indices.slice(..));
+        let arrays = [pointers.address(), columns.address(), self.values.slice(..).address()];
+        CsrArguments { rows: self.rows() as u32, entries: self.entries() as u32, arrays }
+    }
+
+    /// Reduce all rows by an operation that leaves no results in the scratch memory.
+    pub(crate) fn reduce_rows<A: Copy>(
+        &self,
+        arrays: &[(&'static str, &Device)],
+        operation: RowOperation<A>,
+    ) -> Result<()> {
+        self.reduce(&self.lock(), arrays, operation)
+    }
+
     /// Reduce all rows: one launch, and a second one if rows cross tiles. The caller has checked the lengths of the arrays.
     fn reduce<A: Copy>(
         &self,
@@ -258,9 +302,7 @@ impl<T: DeviceScalar> DeviceCsr<T> {
             return Ok(());
         }
         let RowOperation { ending, term, arguments } = operation;
-        let (pointers, columns) = (self.row_pointers.slice(..), self.column_indices.slice(..));
-        let addresses = [pointers.address(), columns.address(), self.values.slice(..).address()];
-        let matrix = CsrArguments { rows: self.rows() as u32, entries: self.entries() as u32, arrays: addresses };
+        let matrix = self.arguments();
         let carries = scratch.slice(PEAKS..).address();
         let with = || Arguments::default().with(matrix).with(arguments).with(carries);
         let name = |template: &str| format!("{template}_{}{ending}", T::NAME);
@@ -276,7 +318,8 @@ impl<T: DeviceScalar> DeviceCsr<T> {
     }
 }
 
-/// Stands for the column of a row that has none, in the results of [`DeviceCsr::row_arg_max`].
+/// Stands for the column of a row that has none, in the results of [`DeviceCsr::row_arg_max`], and for a missing partner in those of
+/// [`DeviceGraphFactor::partners`](crate::DeviceGraphFactor::partners).
 pub const NO_COLUMN: u32 = u32::MAX;
 
 impl<T: DeviceScalar + RealScalar> DeviceCsr<T> {
@@ -337,6 +380,6 @@ impl<T: DeviceScalar + RealScalar> DeviceCsr<T> {
         let output = output.as_slice();
         check_len("output", per_row * self.rows(), output.len())?;
         let arrays = [("output", output.device())];
-        self.reduce(&self.lock(), &arrays, RowOperation { ending, term, arguments: output.address() })
+        self.reduce_rows(&arrays, RowOperation { ending, term, arguments: output.address() })
     }
 }

@@ -32,6 +32,7 @@
 //! | Solve with a matrix in host memory | [`Device::factor`], [`OnDevice`] |
 //! | Multiply with a sparse matrix, compute residuals | [`DeviceCsr`] |
 //! | Solve with a sparse matrix by a Krylov method | [`solve_krylov`], [`DeviceOperator`], [`DevicePreconditioner`] |
+//! | Find paths along the strongest couplings of a sparse matrix | [`DeviceGraph`], [`DeviceGraphFactor`], [`DeviceForest`] |
 //! | Linear combinations and inner products for Krylov methods | [`DeviceVectors`] |
 //! | Sparse right-hand sides | [`DeviceCsc`], [`DeviceCscMut`] |
 //! | Systems that exceed the memory of one GPU | [`Spread`] |
@@ -76,6 +77,9 @@ mod cut;
 mod device;
 #[cfg(feature = "emulator")]
 mod emulated;
+mod forest;
+mod graph;
+mod graph_factor;
 mod host;
 mod host_repair;
 mod krylov;
@@ -97,6 +101,9 @@ pub use csr::{DeviceCsr, NO_COLUMN};
 pub use device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, Limits};
 #[cfg(feature = "emulator")]
 pub use emulated::{Emulation, Order};
+pub use forest::DeviceForest;
+pub use graph::DeviceGraph;
+pub use graph_factor::DeviceGraphFactor;
 pub use host::{HostMatrix, OnDevice};
 pub use krylov::{DeviceOperator, solve_krylov};
 pub use matrix::DeviceMatrix;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const LONGEST: u64 = 1 << 26;
 
 /// The kernels and their headers, in the order of their dependencies.
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 19] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
@@ -27,6 +27,9 @@ const SOURCES: [&str; 16] = [
     include_str!("../kernels/product.cuh"),
     include_str!("../kernels/row_reductions.cuh"),
     include_str!("../kernels/vectors.cuh"),
+    include_str!("../kernels/graph.cuh"),
+    include_str!("../kernels/graph_factor.cuh"),
+    include_str!("../kernels/forest.cuh"),
     include_str!("../kernels/kernels.cu"),
 ];
 
@@ -34,7 +37,7 @@ const SOURCES: [&str; 16] = [
 pub const INSTANCES: &str = include_str!("../kernels/instances.h");
 
 /// The kinds of families, and the names of their kernels (`kernels.cu`).
-pub const FAMILIES: [(&str, &[&str]); 12] = [
+pub const FAMILIES: [(&str, &[&str]); 15] = [
     ("RPTS", &["reduce", "substitute", "finish"]),
     ("RESIDUAL", &["residual", "repair"]),
     ("CORRECT", &["correct", "summarize"]),
@@ -47,6 +50,9 @@ pub const FAMILIES: [(&str, &[&str]); 12] = [
     ("PRODUCT", &["product", "join"]),
     ("LARGEST", &["largest"]),
     ("VECTORS", &["combine", "gather"]),
+    ("GRAPH", &["weights"]),
+    ("CONFIRM", &["confirm"]),
+    ("FOREST", &["links", "weakest", "farthest", "breakcycles", "pathlengths", "pathorder"]),
 ];
 
 /// The line of `instances.h` that instantiates a kernel. Its name has the form `template_instance`, as in
@@ -243,6 +249,11 @@ mod tests {
             "product_c64_residual",
             "product_f64_argmax2",
             "combine_c32",
+            "weights_c64",
+            "product_f64_propose4",
+            "confirm_f64_2",
+            "breakcycles_f64",
+            "product_c64_paths",
         ] {
             let text = compile(kernel, Architecture::Portable(80)).unwrap();
             assert!(String::from_utf8(text).unwrap().contains(&format!(".entry {kernel}")));

@@ -48,13 +48,35 @@ impl Default for GraphFactorOptions {
 }
 
 impl GraphFactorOptions {
+    /// Check the options.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if `degree` is not 1 to 4, or if `uncharged` is not below `period`.
+    pub fn check(&self) -> Result<()> {
+        if self.uncharged >= self.period {
+            let (problem, expected) =
+                (format!("is {}", self.uncharged), format!("a number below the period, {}", self.period));
+            return Err(Error::invalid("uncharged", problem, expected));
+        }
+        match self.degree {
+            1..=4 => Ok(()),
+            degree => Err(Error::invalid("degree", format!("is {degree}"), "1, 2, 3 or 4")),
+        }
+    }
+
     /// Whether vertices propose only to vertices with the other charge in this round.
-    pub(crate) fn is_charged(&self, round: usize) -> bool {
+    ///
+    /// # Panics
+    /// If `period` is 0.
+    pub fn is_charged(&self, round: usize) -> bool {
         round % self.period != self.uncharged
     }
 
     /// The first round without charges that is not before this round.
-    fn next_uncharged(&self, round: usize) -> usize {
+    ///
+    /// # Panics
+    /// If `period` is 0.
+    pub fn next_uncharged(&self, round: usize) -> usize {
         let at = round % self.period;
         let more = if at <= self.uncharged { self.uncharged - at } else { self.period - at + self.uncharged };
         round.saturating_add(more)
@@ -111,20 +133,14 @@ impl GraphFactor {
     /// Each round reads all edges once. Rounds that cannot change the factor are counted, but not run.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if `degree` is not 1 to 4, or if `uncharged` is not below `period`. [`Error::OutOfMemory`]. [`Error::Interrupted`] if the
-    /// caller stops the search.
+    /// Those of [`GraphFactorOptions::check`]; [`Error::OutOfMemory`]; [`Error::Interrupted`] if the caller stops the search.
     pub fn of(graph: &Graph, options: &GraphFactorOptions) -> Result<Self> {
-        if options.uncharged >= options.period {
-            let (problem, expected) =
-                (format!("is {}", options.uncharged), format!("a number below the period, {}", options.period));
-            return Err(Error::invalid("uncharged", problem, expected));
-        }
+        options.check()?;
         match options.degree {
             1 => propose_and_confirm::<1>(graph, options),
             2 => propose_and_confirm::<2>(graph, options),
             3 => propose_and_confirm::<3>(graph, options),
-            4 => propose_and_confirm::<4>(graph, options),
-            degree => Err(Error::invalid("degree", format!("is {degree}"), "1, 2, 3 or 4")),
+            _ => propose_and_confirm::<4>(graph, options),
         }
     }
 

@@ -77,8 +77,8 @@ impl Graph {
         neighbors[edges.clone()].binary_search(&(u as u32)).map_or(0.0, |k| weights[edges.start + k])
     }
 
-    /// The weights as a matrix.
-    pub(crate) fn matrix(&self) -> &Csr<'static, f64, u32> {
+    /// The weights as a symmetric matrix with ascending columns in each row, without a diagonal.
+    pub fn matrix(&self) -> &Csr<'static, f64, u32> {
         &self.rows
     }
 

@@ -2,6 +2,7 @@
 //! emulated devices also find data races.
 
 mod conformance;
+mod forest;
 mod krylov;
 mod oracle;
 mod preconditioners;

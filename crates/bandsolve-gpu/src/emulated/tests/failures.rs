@@ -1,11 +1,16 @@
 //! Tests that each call of a device can fail: the solve returns the error and releases all memory, and the device works afterwards.
 
 use super::watched::{FAILED, Watched};
+use crate::csr::DeviceCsr;
 use crate::device::{Backend, Device, Launch};
 use crate::emulated::{Emulation, Emulator};
+use crate::forest::DeviceForest;
+use crate::graph::DeviceGraph;
 use crate::matrix::DeviceMatrix;
 use crate::solver::DeviceSolver;
 use bandsolve::{Error, Layout, Method, Pivoting, Plan, Result, Shape};
+use bandsolve_sparse::{Csr, GraphFactorOptions};
+use core::fmt::Debug;
 
 /// Solve on streams of their own. Without row exchanges, x is refined. Returns x.
 fn solve(device: &Device, plan: &Plan, factor: bool) -> Result<Vec<f64>> {
@@ -24,13 +29,28 @@ fn solve(device: &Device, plan: &Plan, factor: bool) -> Result<Vec<f64>> {
     x.download()
 }
 
-fn every_call_may_fail(plan: &Plan, factor: bool) {
+/// Find the forest of a ring and of other vertices, and extract its matrix on another stream. Returns the order and the diagonals.
+fn forest(device: &Device) -> Result<(Vec<u32>, [Vec<f64>; 3])> {
+    let n = 40;
+    let ring = (0..30).flat_map(|k| [(k, (k + 1) % 30, -1.0), ((k + 1) % 30, k, -1.0), (k, k, 4.0)]);
+    let entries: Vec<_> = ring.collect();
+    let a = DeviceCsr::new(device, &Csr::<f64, u32>::from_triplets(n, n, &entries)?)?;
+    let mut options = GraphFactorOptions::default();
+    options.rounds = 100;
+    let forest = DeviceForest::of(&DeviceGraph::of(&a)?, &options)?;
+    let other = device.stream()?;
+    let [mut sub, mut diag, mut sup] = [other.zeros(n)?, other.zeros(n)?, other.zeros(n)?];
+    forest.tridiagonal(&a, &mut sub, &mut diag, &mut sup)?;
+    Ok((forest.order().download()?, [sub.download()?, diag.download()?, sup.download()?]))
+}
+
+fn every_call_may_fail<X: PartialEq + Debug>(work: impl Fn(&Device) -> Result<X>) {
     let machine = Watched::new(Emulator::new(Emulation::default()));
     let device = machine.device();
-    let expected = solve(&device, plan, factor).unwrap();
+    let expected = work(&device).unwrap();
     for calls in 0.. {
         machine.fail_after(calls);
-        let solved = solve(&device, plan, factor);
+        let solved = work(&device);
         assert_eq!(machine.held(), 0, "call {calls}");
         match (machine.failed(), &solved) {
             (None, solved) => {
@@ -42,21 +62,30 @@ fn every_call_may_fail(plan: &Plan, factor: bool) {
             (Some("wait_for"), Ok(x)) if x == &expected => {}
             (Some(call), _) => panic!("call {calls}, {call}: {solved:?}"),
         }
-        assert!(solve(&device, plan, factor).unwrap() == expected, "after call {calls}");
+        assert!(work(&device).unwrap() == expected, "after call {calls}");
     }
+}
+
+fn every_solve_may_fail(plan: &Plan, factor: bool) {
+    every_call_may_fail(|device| solve(device, plan, factor));
 }
 
 #[test]
 fn a_failed_call_is_returned_and_releases_everything() {
     let one = Plan::new(Shape::Tridiagonal { n: 1500, periodic: false });
-    every_call_may_fail(&one, false);
-    every_call_may_fail(&one.clone().pivoting(Pivoting::None), false);
-    every_call_may_fail(&one, true);
-    every_call_may_fail(&one.clone().method(Method::ParallelDiagonalPivoting), false);
-    every_call_may_fail(&one.method(Method::SpikeCr), false);
+    every_solve_may_fail(&one, false);
+    every_solve_may_fail(&one.clone().pivoting(Pivoting::None), false);
+    every_solve_may_fail(&one, true);
+    every_solve_may_fail(&one.clone().method(Method::ParallelDiagonalPivoting), false);
+    every_solve_may_fail(&one.method(Method::SpikeCr), false);
     for layout in [Layout::Contiguous, Layout::Interleaved] {
-        every_call_may_fail(&Plan::new(Shape::Batch { n: 20, count: 70, layout, periodic: false }), false);
+        every_solve_may_fail(&Plan::new(Shape::Batch { n: 20, count: 70, layout, periodic: false }), false);
     }
+}
+
+#[test]
+fn a_failed_call_of_a_forest_is_returned() {
+    every_call_may_fail(forest);
 }
 
 /// A launch outside of the limits is an error, as on a GPU.

@@ -2,6 +2,7 @@
 
 mod bugs;
 mod failures;
+mod forests;
 mod races;
 mod steps;
 mod streams;

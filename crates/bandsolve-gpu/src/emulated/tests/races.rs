@@ -5,6 +5,9 @@ use crate::csr::DeviceCsr;
 use crate::cut::{KernelKind, PartitionRows, THREADS, UncutSystem, levels, window};
 use crate::device::{Device, DeviceScalar, DeviceVec};
 use crate::emulated::{Emulation, Emulator, Order};
+use crate::forest::DeviceForest;
+use crate::graph::DeviceGraph;
+use crate::graph_factor::DeviceGraphFactor;
 use crate::krylov::DeviceOperator;
 use crate::launch::{Arguments, DeviceColumns, Peaks, PivotOptions};
 use crate::matrix::DeviceMatrix;
@@ -16,7 +19,7 @@ use crate::tuning::Sizes;
 use crate::vectors::DeviceVectors;
 use bandsolve::{Complex32, Complex64, Layout, Method, Pivoting, Plan, RealScalar, Shape};
 use bandsolve_gallery::{Random, random_vec};
-use bandsolve_sparse::{Csr, PreconditionerKind, PreconditionerOptions, nine_point};
+use bandsolve_sparse::{Csr, Graph, GraphFactorOptions, PreconditionerKind, PreconditionerOptions, nine_point};
 use std::sync::Arc;
 
 /// A device that finds data races, and random systems on it.
@@ -205,6 +208,7 @@ impl RaceSystems {
             self.solve::<T>(&plan(banded(20, block)), Diagonal::Dominant, 1, 1);
         }
         self.sparse_products::<T>();
+        self.paths::<T>();
         // Systems that are refined.
         self.solve::<T>(&plan(TRIDIAGONAL).pivoting(Pivoting::None), Diagonal::Small, 1, 1);
         let interleaved = Plan::new(batch(40, Layout::Interleaved)).pivoting(Pivoting::None);
@@ -248,6 +252,35 @@ impl RaceSystems {
         m.apply(x.slice(..), y.slice_mut(..)).unwrap();
     }
 
+    /// The paths of a symmetric matrix with a ring of many vertices and with a row over several tiles.
+    fn paths<T: DeviceScalar>(&mut self) {
+        let n = 1200;
+        let entries: Vec<_> = ring_with_hub(n)
+            .into_iter()
+            .map(|(i, j, weight)| (i, j, T::from_real(T::Real::from_f64(weight))))
+            .collect();
+        let a = DeviceCsr::new(&self.device(), &Csr::<T, u32>::from_triplets(n, n, &entries).unwrap()).unwrap();
+        let graph = DeviceGraph::of(&a).unwrap();
+        let mut options = GraphFactorOptions::default();
+        options.rounds = 50;
+        let forest = DeviceForest::of(&graph, &options).unwrap();
+        // The ring is a cycle.
+        assert_eq!(forest.cycles(), 1);
+        let [mut sub, mut diag, mut sup] = [(); 3].map(|()| self.array::<T>(n));
+        forest.tridiagonal(&a, &mut sub, &mut diag, &mut sup).unwrap();
+    }
+
+    /// Factors of a graph with rows over several tiles, in double precision, which all weights have.
+    fn factors(&mut self) {
+        let graph = Graph::of(&Csr::<f64, u32>::from_triplets(1200, 1200, &ring_with_hub(1200)).unwrap()).unwrap();
+        let graph = DeviceGraph::new(&self.device(), &graph).unwrap();
+        for degree in [1, 3, 4] {
+            let mut options = GraphFactorOptions::default();
+            options.degree = degree;
+            DeviceGraphFactor::of(&graph, &options).unwrap();
+        }
+    }
+
     /// The largest entries of the rows of a sparse matrix.
     fn largest_entries<T: DeviceScalar + RealScalar>(&mut self) {
         let a = self.sparse_matrix::<T>();
@@ -266,6 +299,13 @@ impl RaceSystems {
             }
         }
     }
+}
+
+/// The edges of a ring, and weaker ones between a vertex and all others.
+fn ring_with_hub(n: usize) -> Vec<(usize, usize, f64)> {
+    let ring = (0..n).map(|v| (v, (v + 1) % n, 1.0));
+    let hub = (2..n - 1).map(|v| (0, v, 0.5));
+    ring.chain(hub).flat_map(|(i, j, weight)| [(i, j, weight), (j, i, weight)]).collect()
 }
 
 /// All kernels of a number type.
@@ -299,7 +339,10 @@ fn no_kernel_has_a_race_f32() {
 
 #[test]
 fn no_kernel_has_a_race_f64() {
-    no_kernel_has_a_race::<f64>(RaceSystems::largest_entries::<f64>);
+    no_kernel_has_a_race::<f64>(|systems| {
+        systems.largest_entries::<f64>();
+        systems.factors();
+    });
 }
 
 #[test]
