@@ -16,6 +16,8 @@
 #undef PRODUCT
 #undef LARGEST
 #undef VECTORS
+#undef TRANSFORM
+#undef BOX
 #define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
 #define RESIDUAL(suffix, ...) KERNEL(residual_##suffix) KERNEL(repair_##suffix)
 #define CORRECT(suffix, ...) KERNEL(correct_##suffix) KERNEL(summarize_##suffix)
@@ -28,6 +30,8 @@
 #define PRODUCT(suffix, ...) KERNEL(product_##suffix) KERNEL(join_##suffix)
 #define LARGEST(suffix, ...) KERNEL(largest_##suffix)
 #define VECTORS(suffix, ...) KERNEL(combine_##suffix)
+#define TRANSFORM(suffix, ...) KERNEL(transform_##suffix)
+#define BOX(suffix, ...) KERNEL(boxresidual_##suffix) KERNEL(boxshift_##suffix)
 #define BATCH(suffix, ...) KERNEL(interleaved_##suffix) KERNEL(alone_##suffix)
 EMULATOR_LAUNCH(TYPE) {
 #include INSTANCES

@@ -10,6 +10,7 @@
 #include "product.cuh"
 #include "row_reductions.cuh"
 #include "vectors.cuh"
+#include "transform.cuh"
 
 #define RPTS(suffix, RULE, T, B, R, RHS, ...)                                                                                 \
   extern "C" __global__ void reduce_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Coarse<T> coarse, RULE rule) {             \
@@ -117,6 +118,13 @@
 
 #define VECTORS(suffix, T)                                                                                                    \
   extern "C" __global__ void combine_##suffix(Combine<T> all) { combine<T>(all); }
+
+#define TRANSFORM(suffix, R)                                                                                                  \
+  extern "C" __global__ void transform_##suffix(TransformPass<R> pass) { transform<R>(pass); }
+
+#define BOX(suffix, R)                                                                                                        \
+  extern "C" __global__ void boxresidual_##suffix(BoxResidual<R> all) { box_residual<R>(all); }                               \
+  extern "C" __global__ void boxshift_##suffix(u32 n, R* u, R factor, R level) { box_shift<R>(n, u, factor, level); }
 
 #ifdef INSTANCES
 #include INSTANCES

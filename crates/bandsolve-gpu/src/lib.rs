@@ -33,6 +33,7 @@
 //! | Multiply with a sparse matrix, compute residuals | [`DeviceCsr`] |
 //! | Solve with a sparse matrix by a Krylov method | [`solve_krylov`], [`DeviceOperator`] |
 //! | Linear combinations and inner products for Krylov methods | [`DeviceVectors`] |
+//! | Solve Poisson and Helmholtz problems on boxes | [`DevicePoisson`] |
 //! | Sparse right-hand sides | [`DeviceCsc`], [`DeviceCscMut`] |
 //! | Systems that exceed the memory of one GPU | [`Spread`] |
 //! | Measured sizes | [`DeviceTuning`], [`Sizes`], [`Limits`] |
@@ -83,6 +84,7 @@ mod launch;
 mod matrix;
 mod measure;
 mod open;
+mod poisson;
 mod program;
 mod rhs;
 mod scan;
@@ -99,6 +101,7 @@ pub use emulated::{Emulation, Order};
 pub use host::{HostMatrix, OnDevice};
 pub use krylov::{DeviceOperator, solve_krylov};
 pub use matrix::DeviceMatrix;
+pub use poisson::DevicePoisson;
 pub use solver::{DeviceSolver, Factored, Pending};
 pub use sparse::{DeviceCsc, DeviceCscMut};
 pub use spread::Spread;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const LONGEST: u64 = 1 << 26;
 
 /// The kernels and their headers, in the order of their dependencies.
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 18] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
@@ -27,6 +27,8 @@ const SOURCES: [&str; 16] = [
     include_str!("../kernels/product.cuh"),
     include_str!("../kernels/row_reductions.cuh"),
     include_str!("../kernels/vectors.cuh"),
+    include_str!("../kernels/box.cuh"),
+    include_str!("../kernels/transform.cuh"),
     include_str!("../kernels/kernels.cu"),
 ];
 
@@ -34,7 +36,7 @@ const SOURCES: [&str; 16] = [
 pub const INSTANCES: &str = include_str!("../kernels/instances.h");
 
 /// The kinds of families, and the names of their kernels (`kernels.cu`).
-pub const FAMILIES: [(&str, &[&str]); 12] = [
+pub const FAMILIES: [(&str, &[&str]); 14] = [
     ("RPTS", &["reduce", "substitute", "finish"]),
     ("RESIDUAL", &["residual", "repair"]),
     ("CORRECT", &["correct", "summarize"]),
@@ -47,6 +49,8 @@ pub const FAMILIES: [(&str, &[&str]); 12] = [
     ("PRODUCT", &["product", "join"]),
     ("LARGEST", &["largest"]),
     ("VECTORS", &["combine"]),
+    ("TRANSFORM", &["transform"]),
+    ("BOX", &["boxresidual", "boxshift"]),
 ];
 
 /// The line of `instances.h` that instantiates a kernel. Its name has the form `template_instance`, as in
@@ -243,6 +247,8 @@ mod tests {
             "product_c64_residual",
             "product_f64_argmax2",
             "combine_c32",
+            "transform_f64",
+            "boxresidual_f32",
         ] {
             let text = compile(kernel, Architecture::Portable(80)).unwrap();
             assert!(String::from_utf8(text).unwrap().contains(&format!(".entry {kernel}")));

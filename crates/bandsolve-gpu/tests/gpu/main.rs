@@ -4,6 +4,7 @@
 mod conformance;
 mod krylov;
 mod oracle;
+mod poisson;
 mod product;
 mod reference;
 mod repair;
