@@ -18,6 +18,7 @@
 #undef VECTORS
 #undef TRANSFORM
 #undef BOX
+#undef SWEEP
 #define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
 #define RESIDUAL(suffix, ...) KERNEL(residual_##suffix) KERNEL(repair_##suffix)
 #define CORRECT(suffix, ...) KERNEL(correct_##suffix) KERNEL(summarize_##suffix)
@@ -31,6 +32,7 @@
 #define LARGEST(suffix, ...) KERNEL(largest_##suffix)
 #define VECTORS(suffix, ...) KERNEL(combine_##suffix)
 #define TRANSFORM(suffix, ...) KERNEL(transform_##suffix)
+#define SWEEP(suffix, ...) KERNEL(sweepfactors_##suffix) KERNEL(sweep_##suffix)
 #define BOX(suffix, ...) KERNEL(boxresidual_##suffix) KERNEL(boxshift_##suffix)
 #define BATCH(suffix, ...) KERNEL(interleaved_##suffix) KERNEL(alone_##suffix)
 EMULATOR_LAUNCH(TYPE) {

@@ -11,6 +11,7 @@
 #include "row_reductions.cuh"
 #include "vectors.cuh"
 #include "transform.cuh"
+#include "sweep.cuh"
 
 #define RPTS(suffix, RULE, T, B, R, RHS, ...)                                                                                 \
   extern "C" __global__ void reduce_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Coarse<T> coarse, RULE rule) {             \
@@ -121,6 +122,10 @@
 
 #define TRANSFORM(suffix, R)                                                                                                  \
   extern "C" __global__ void transform_##suffix(TransformPass<R> pass) { transform<R>(pass); }
+
+#define SWEEP(suffix, R)                                                                                                      \
+  extern "C" __global__ void sweepfactors_##suffix(SweepFactors<R> all) { sweep_factors<R>(all); }                            \
+  extern "C" __global__ void sweep_##suffix(Sweep<R> all) { sweep<R>(all); }
 
 #define BOX(suffix, R)                                                                                                        \
   extern "C" __global__ void boxresidual_##suffix(BoxResidual<R> all) { box_residual<R>(all); }                               \

@@ -1,8 +1,8 @@
 // Sine, cosine and Fourier transforms of real lines in shared memory, for Poisson problems on a box.
 //
 // A transform has three steps: sums of two values before (LineSums), the complex transform Zₗ = Σⱼ cⱼ exp(2πijl/N), and sums of
-// two values after. The host computes the factors of these sums for each kind of boundary (`sine.rs`). A complex
-// line holds two real lines, since a real matrix acts on real and imaginary parts separately. For sines and cosines at nodes, it
+// two values after. The host computes the factors of these sums for each kind of boundary (`poisson/lines.rs`). A complex line
+// holds two real lines, since a real matrix acts on real and imaginary parts separately. For sines and cosines at nodes, it
 // holds the even and odd places of one real line, which is extended to twice its length.
 //
 // Complex transforms use the Stockham algorithm with mixed radix: each pass reads one half of the shared memory and writes the
@@ -12,6 +12,8 @@
 
 // Maximum number of factors of N.
 #define MOST_FACTORS 16
+// Number of terms of a partial sum, for factors without a transform in registers.
+#define DIRECT_TERMS 16
 
 // outⱼ = first·x_p + second·x_q, where x and the factors are complex or, for lines that are extended, parts of complex numbers.
 template <class R> struct LineSums {
@@ -165,12 +167,17 @@ template <class R> struct TransformTile {
     for (u32 work = threadIdx.x; work < axis.points << complex_lines; work += blockDim.x) {
       const u32 line = work & ((1u << complex_lines) - 1), out = work >> complex_lines;
       const u32 q = out % before, k = out / before % radix, p = out / before / radix, i = q + before * p;
+      // Sums of a few terms are added, so that rounding errors grow slowly with the factor.
       Complex<R> sum = half.from[(i << complex_lines) + line];
       u32 turn = 0;
-      for (u32 j = 1; j < radix; ++j) {
-        turn += k;
-        if (turn >= radix) turn -= radix;
-        sum = fma_add(roots[turn * apart], half.from[((i + j * apart) << complex_lines) + line], sum);
+      for (u32 first = 1; first < radix; first += DIRECT_TERMS) {
+        Complex<R> part = {};
+        for (u32 j = first; j < smaller(radix, first + DIRECT_TERMS); ++j) {
+          turn += k;
+          if (turn >= radix) turn -= radix;
+          part = fma_add(roots[turn * apart], half.from[((i + j * apart) << complex_lines) + line], part);
+        }
+        sum = add(sum, part);
       }
       half.to[(out << complex_lines) + line] = p == 0 || k == 0 ? sum : times(roots[p * k * before], sum);
     }

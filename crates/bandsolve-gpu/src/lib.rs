@@ -1,4 +1,4 @@
-//! Solve tridiagonal, periodic, block tridiagonal and banded systems, and batches, on NVIDIA GPUs, and check every answer.
+//! Solve tridiagonal, periodic, block tridiagonal and banded systems, batches and Poisson problems on NVIDIA GPUs, and check every answer.
 //!
 //! ```
 //! # #[cfg(feature = "emulator")] {

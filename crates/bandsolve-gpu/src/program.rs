@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const LONGEST: u64 = 1 << 26;
 
 /// The kernels and their headers, in the order of their dependencies.
-const SOURCES: [&str; 18] = [
+const SOURCES: [&str; 19] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
@@ -29,6 +29,7 @@ const SOURCES: [&str; 18] = [
     include_str!("../kernels/vectors.cuh"),
     include_str!("../kernels/box.cuh"),
     include_str!("../kernels/transform.cuh"),
+    include_str!("../kernels/sweep.cuh"),
     include_str!("../kernels/kernels.cu"),
 ];
 
@@ -36,7 +37,7 @@ const SOURCES: [&str; 18] = [
 pub const INSTANCES: &str = include_str!("../kernels/instances.h");
 
 /// The kinds of families, and the names of their kernels (`kernels.cu`).
-pub const FAMILIES: [(&str, &[&str]); 14] = [
+pub const FAMILIES: [(&str, &[&str]); 15] = [
     ("RPTS", &["reduce", "substitute", "finish"]),
     ("RESIDUAL", &["residual", "repair"]),
     ("CORRECT", &["correct", "summarize"]),
@@ -50,6 +51,7 @@ pub const FAMILIES: [(&str, &[&str]); 14] = [
     ("LARGEST", &["largest"]),
     ("VECTORS", &["combine"]),
     ("TRANSFORM", &["transform"]),
+    ("SWEEP", &["sweepfactors", "sweep"]),
     ("BOX", &["boxresidual", "boxshift"]),
 ];
 
@@ -248,6 +250,7 @@ mod tests {
             "product_f64_argmax2",
             "combine_c32",
             "transform_f64",
+            "sweep_f32",
             "boxresidual_f32",
         ] {
             let text = compile(kernel, Architecture::Portable(80)).unwrap();

@@ -1,4 +1,4 @@
-//! The arguments of the kernels for Poisson problems (`box.cuh`, `transform.cuh`).
+//! The arguments of the kernels for Poisson problems (`box.cuh`, `transform.cuh`, `sweep.cuh`).
 
 /// Maximum number of factors of the length of a complex transform.
 pub const MOST_FACTORS: usize = 16;
@@ -86,5 +86,36 @@ pub struct TransformPass<T> {
     pub stride: u32,
     pub tile: u32,
     pub kind: u32,
+    pub symbols: SymbolArguments,
+}
+
+/// The factors of the tridiagonal systems along an axis.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct SweepFactorArguments {
+    /// lower, upper and gap in double precision.
+    pub coefficients: [u64; 3],
+    pub factors: u64,
+    pub n: u32,
+    pub lines: u32,
+    pub stride: u32,
+    pub symbols: SymbolArguments,
+}
+
+/// A pass that solves the tridiagonal systems along an axis.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct SweepPass<T> {
+    pub from: BoxRhs<T>,
+    pub work: u64,
+    pub to: u64,
+    pub factors: u64,
+    /// Quotients of couplings, and reciprocals of couplings.
+    pub rows: [u64; 2],
+    pub weights: u64,
+    pub add: u32,
+    pub n: u32,
+    pub lines: u32,
+    pub stride: u32,
     pub symbols: SymbolArguments,
 }

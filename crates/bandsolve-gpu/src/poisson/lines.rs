@@ -16,14 +16,14 @@ use bandsolve_poisson::device::{AxisSides, factors, half_turns};
 
 /// The sum first·x_p + second·x_q. For extended lines, the four numbers are factors of real numbers.
 #[derive(Debug, Clone, Copy)]
-struct PairSum {
+struct TwoTermSum {
     first: [f64; 2],
     second: [f64; 2],
     places: [usize; 2],
 }
 
 /// The sums of a step, in the form that the kernel uses.
-pub struct PairSums<T> {
+pub struct SumTables<T> {
     pub factors: Vec<[T; 4]>,
     pub places: Vec<[u32; 2]>,
 }
@@ -64,8 +64,8 @@ fn conjugate([re, im]: [f64; 2]) -> [f64; 2] {
 }
 
 /// factor·x_p
-fn alone(factor: [f64; 2], place: usize) -> PairSum {
-    PairSum { first: factor, second: [0.0; 2], places: [place; 2] }
+fn alone(factor: [f64; 2], place: usize) -> TwoTermSum {
+    TwoTermSum { first: factor, second: [0.0; 2], places: [place; 2] }
 }
 
 /// The place of coefficient l of the cosine core in the order of frequencies.
@@ -141,22 +141,22 @@ impl LineKind {
     }
 
     /// The sums before and after the complex transform, then those of the inverse.
-    pub fn sums<T: RealScalar>(self) -> Result<[PairSums<T>; 4]> {
+    pub fn sums<T: RealScalar>(self) -> Result<[SumTables<T>; 4]> {
         let of = |step: SumStep| {
             // Values of a line of the box, or complex numbers.
             let before = matches!(step, SumStep::Before | SumStep::InverseBefore);
             let count = if before && self.is_extended() { self.points() } else { self.n };
-            let sums: Vec<PairSum> = collected((0..count).map(|j| self.sum(step, j)))?;
+            let sums: Vec<TwoTermSum> = collected((0..count).map(|j| self.sum(step, j)))?;
             let factors = sums.iter().map(|sum| [sum.first[0], sum.first[1], sum.second[0], sum.second[1]]);
             let places = collected(sums.iter().map(|sum| sum.places.map(|place| place as u32)))?;
-            Ok(PairSums { factors: collected(factors.map(|factors| factors.map(T::from_f64)))?, places })
+            Ok(SumTables { factors: collected(factors.map(|factors| factors.map(T::from_f64)))?, places })
         };
         let [before, after] = [of(SumStep::Before)?, of(SumStep::After)?];
         Ok([before, after, of(SumStep::InverseBefore)?, of(SumStep::InverseAfter)?])
     }
 
     /// The sum of element j.
-    fn sum(self, step: SumStep, j: usize) -> PairSum {
+    fn sum(self, step: SumStep, j: usize) -> TwoTermSum {
         match self.sides {
             _ if self.is_identity() => alone([1.0, 0.0], j),
             AxisSides::NodeDirichlet => self.sine(step, j),
@@ -178,15 +178,15 @@ impl LineKind {
     }
 
     /// The real and imaginary part of element k of an extended line: its places 2k and 2k + 1. `at` returns sign and place in the line.
-    fn extension(k: usize, at: impl Fn(usize) -> (f64, usize)) -> PairSum {
+    fn extension(k: usize, at: impl Fn(usize) -> (f64, usize)) -> TwoTermSum {
         let ((a, p), (b, q)) = (at(2 * k), at(2 * k + 1));
-        PairSum { first: [a, b], second: [0.0; 2], places: [p, q] }
+        TwoTermSum { first: [a, b], second: [0.0; 2], places: [p, q] }
     }
 
     /// Sₖ = Σⱼ xⱼ sin(πjk/N) = ½ Im Xₖ, where X is the transform of the odd extension.
     ///
     /// With w = exp(iπk/N): Xₖ = ½(Zₖ + conj Z_(N−k)) − ½i·w·(Zₖ − conj Z_(N−k))
-    fn sine(self, step: SumStep, j: usize) -> PairSum {
+    fn sine(self, step: SumStep, j: usize) -> TwoTermSum {
         let parts = self.n + 1;
         if matches!(step, SumStep::Before | SumStep::InverseBefore) {
             return Self::extension(j, |e| match e {
@@ -198,11 +198,11 @@ impl LineKind {
         let (k, quarter) = (j + 1, 0.25 * Self::inverse_scale(step, parts));
         let [cos, sin] = root(k, parts);
         let (first, second) = (times([-cos, 1.0 + sin], quarter), times([cos, sin - 1.0], quarter));
-        PairSum { first, second, places: [k, parts - k] }
+        TwoTermSum { first, second, places: [k, parts - k] }
     }
 
     /// Cₖ = Σⱼ xⱼ cos(πjk/N), with half of the first and the last term: ½ Re Xₖ, where X is the transform of the even extension.
-    fn cosine(self, step: SumStep, j: usize) -> PairSum {
+    fn cosine(self, step: SumStep, j: usize) -> TwoTermSum {
         let parts = self.n - 1;
         if matches!(step, SumStep::Before | SumStep::InverseBefore) {
             return Self::extension(j, |e| (1.0, if e <= parts { e } else { 2 * parts - e }));
@@ -210,25 +210,25 @@ impl LineKind {
         let quarter = 0.25 * Self::inverse_scale(step, parts);
         let [cos, sin] = root(j, parts);
         let (first, second) = (times([1.0 + sin, cos], quarter), times([1.0 - sin, cos], quarter));
-        PairSum { first, second, places: [j % parts, (parts - j) % parts] }
+        TwoTermSum { first, second, places: [j % parts, (parts - j) % parts] }
     }
 
     /// Cⱼ = w·(aⱼ − i·a_(n−j)), w = ½exp(iπj/2n), times `scale`. C₀ = `start`·a₀.
-    fn twist(self, j: usize, [start, scale]: [f64; 2], place: impl Fn(usize) -> usize) -> PairSum {
+    fn twist(self, j: usize, [start, scale]: [f64; 2], place: impl Fn(usize) -> usize) -> TwoTermSum {
         if j == 0 {
             return alone([start, 0.0], place(0));
         }
         let first = times(root(j, 2 * self.n), 0.5 * scale);
-        PairSum { first, second: times(turned(first), -1.0), places: [place(j), place(self.n - j)] }
+        TwoTermSum { first, second: times(turned(first), -1.0), places: [place(j), place(self.n - j)] }
     }
 
     /// aⱼ = w·Vⱼ + conj(w)·V_(n−j), times `scale`. a₀ = `start`·V₀.
-    fn untwist(self, j: usize, [start, scale]: [f64; 2]) -> PairSum {
+    fn untwist(self, j: usize, [start, scale]: [f64; 2]) -> TwoTermSum {
         if j == 0 {
             return alone([start, 0.0], 0);
         }
         let first = times(root(j, 2 * self.n), 0.5 * scale);
-        PairSum { first, second: conjugate(first), places: [j, self.n - j] }
+        TwoTermSum { first, second: conjugate(first), places: [j, self.n - j] }
     }
 
     /// The place of element j, if lines are reversed for a lower Dirichlet side.
@@ -237,7 +237,7 @@ impl LineKind {
     }
 
     /// Nodes with mixed sides: cos(πj(2m+1)/2n), by the cosine core.
-    fn core(self, step: SumStep, j: usize, lower: bool) -> PairSum {
+    fn core(self, step: SumStep, j: usize, lower: bool) -> TwoTermSum {
         let scale = Self::inverse_scale(step, self.n);
         match step {
             SumStep::Before => self.twist(j, [0.5, 1.0], |j| self.place(j, lower)),
@@ -247,7 +247,7 @@ impl LineKind {
     }
 
     /// Cells with the same kind of sides, by the transposed cosine core. Elements with odd place have the factor `sign`.
-    fn transposed_core(self, step: SumStep, j: usize, sign: f64) -> PairSum {
+    fn transposed_core(self, step: SumStep, j: usize, sign: f64) -> TwoTermSum {
         let (n, scale) = (self.n, Self::inverse_scale(step, self.n));
         match step {
             // Even places in ascending order, then odd places in descending order.
@@ -261,13 +261,13 @@ impl LineKind {
     }
 
     /// Cells with mixed sides: cos(π(2j+1)(2k+1)/4n).
-    fn fourth(self, step: SumStep, j: usize, lower: bool) -> PairSum {
+    fn fourth(self, step: SumStep, j: usize, lower: bool) -> TwoTermSum {
         let (n, scale) = (self.n, Self::inverse_scale(step, self.n));
         let before = |j: usize| times(root(2 * j + 1, 4 * n), 0.5);
         match step {
             SumStep::Before => {
                 let places = [j, n - 1 - j].map(|j| self.place(j, lower));
-                PairSum { first: before(j), second: times(turned(before(j)), -1.0), places }
+                TwoTermSum { first: before(j), second: times(turned(before(j)), -1.0), places }
             }
             SumStep::After => alone(root(j, n), j),
             SumStep::InverseBefore => alone(times(root(j, n), scale), j),
@@ -275,25 +275,25 @@ impl LineKind {
                 let j = self.place(j, lower);
                 let mirrored = n - 1 - j;
                 let second = times(turned(before(mirrored)), -1.0);
-                PairSum { first: before(j), second, places: [j, mirrored] }
+                TwoTermSum { first: before(j), second, places: [j, mirrored] }
             }
         }
     }
 
     /// Cosines of the frequencies k ≤ n/2 at the places k, sines at the places n − k.
-    fn periodic(self, step: SumStep, j: usize) -> PairSum {
+    fn periodic(self, step: SumStep, j: usize) -> TwoTermSum {
         let (n, scale) = (self.n, 1.0 / self.n as f64);
         let is_single = j == 0 || 2 * j == n;
         let is_cosine = 2 * j < n;
         match step {
             SumStep::Before | SumStep::InverseAfter => alone([1.0, 0.0], j),
             SumStep::After if is_single => alone([1.0, 0.0], j),
-            SumStep::After if is_cosine => PairSum { first: [0.5, 0.0], second: [0.5, 0.0], places: [j, n - j] },
-            SumStep::After => PairSum { first: [0.0, 0.5], second: [0.0, -0.5], places: [j, n - j] },
+            SumStep::After if is_cosine => TwoTermSum { first: [0.5, 0.0], second: [0.5, 0.0], places: [j, n - j] },
+            SumStep::After => TwoTermSum { first: [0.0, 0.5], second: [0.0, -0.5], places: [j, n - j] },
             SumStep::InverseBefore if is_single => alone([scale, 0.0], j),
             SumStep::InverseBefore => {
                 let (cosine, sign) = if is_cosine { (j, -scale) } else { (n - j, scale) };
-                PairSum { first: [scale, 0.0], second: [0.0, sign], places: [cosine, n - cosine] }
+                TwoTermSum { first: [scale, 0.0], second: [0.0, sign], places: [cosine, n - cosine] }
             }
         }
     }

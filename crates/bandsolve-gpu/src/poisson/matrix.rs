@@ -66,7 +66,8 @@ pub struct ResidualArrays<T> {
 
 impl<T: DeviceScalar + PoissonScalar> AxisArrays<T> {
     fn new(device: &Device, axis: &AxisOperator, weights: Option<&Vec<f64>>) -> Result<Self> {
-        let convert = |values: &[f64]| device.upload(&collected(values.iter().map(|x| <T as RealScalar>::from_f64(*x)))?);
+        let convert =
+            |values: &[f64]| device.upload(&collected(values.iter().map(|x| <T as RealScalar>::from_f64(*x)))?);
         let couplings: Vec<f64> = collected(axis.lower.iter().zip(&axis.upper).map(|(a, b)| a + b))?;
         Ok(Self {
             coefficients: [convert(&axis.lower)?, convert(&axis.upper)?, convert(&axis.gap)?],

@@ -1,4 +1,4 @@
-//! Poisson and Helmholtz problems on a device: transforms along all axes, and a division by the eigenvalues.
+//! Poisson and Helmholtz problems on a device: transforms along the axes, and a division by the eigenvalues or tridiagonal systems.
 
 mod arguments;
 mod axis;
@@ -6,14 +6,12 @@ mod lines;
 mod matrix;
 mod passes;
 mod refinement;
+mod sweep;
 
-use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec};
+use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut};
 use bandsolve::{Error, Result};
-use bandsolve_poisson::device::BoxParts;
 use bandsolve_poisson::{Poisson, PoissonMethod, PoissonReport, PoissonScalar};
-use matrix::MatrixOnDevice;
-use passes::TransformPasses;
-use refinement::BoxSolve;
+use refinement::BoxSolver;
 
 /// A Poisson or Helmholtz problem on a device, with its transforms, ready to solve for any number of right-hand sides.
 ///
@@ -21,16 +19,17 @@ use refinement::BoxSolve;
 /// coefficients by the eigenvalues, and transforms back. Then it computes the residual of the difference equations, refines u if necessary, and returns the report
 /// of [`PoissonPlan`](bandsolve_poisson::PoissonPlan).
 ///
-/// The axes must have constant spacing and no Robin side with α ≠ 0. The lines along each axis must fit in the shared memory of a thread block:
-/// [`new`](Self::new) returns an error that names the limit.
+/// One axis may have variable spacing or Robin sides, or lines that exceed the shared memory of a thread block. The solver then solves tridiagonal systems along this
+/// axis. This needs an axis that is not periodic, c ≥ 0 and no negative α/β. [`new`](Self::new) returns an error for other problems.
 ///
 /// # Shapes
 /// f and u have one number per unknown, in C order: the last axis is contiguous. Several right-hand sides follow one another.
 ///
 /// # Cost
 /// O(log n) flops per unknown and axis if n (n + 1 for Dirichlet nodes, n − 1 for Neumann nodes) has only the prime factors 2, 3, 5 and 7. A larger
-/// prime factor p costs O(p) flops per unknown. In d dimensions, a solve reads and writes u 2d − 1 times, and the verification reads f and u. The solver stores one
-/// number per unknown.
+/// prime factor p costs O(p) flops per unknown. In d dimensions, a solve reads and writes u 2d − 1 times, and the verification reads f and u. Tridiagonal systems
+/// read and write u once more and read their factors twice. One thread solves each system: this is slow if there are few systems, or if they lie along the
+/// last axis. The solver stores one number per unknown, and a second one for tridiagonal systems.
 ///
 /// # Examples
 /// ```
@@ -51,20 +50,11 @@ use refinement::BoxSolve;
 ///
 /// # Source
 /// T. G. Stockham's order of fast Fourier transforms. See docs/math/poisson.md.
-pub struct DevicePoisson<T: DeviceScalar + PoissonScalar> {
-    device: Device,
-    parts: BoxParts<T>,
-    passes: TransformPasses<T>,
-    matrix: MatrixOnDevice<T>,
-    /// The constant that is subtracted from f if the problem is singular.
-    removed: DeviceVec<f64>,
-    /// Residuals, and the corrections that replace them.
-    rest: DeviceVec<T>,
-}
+pub struct DevicePoisson<T: DeviceScalar + PoissonScalar>(BoxSolver<T>);
 
 impl<T: DeviceScalar + PoissonScalar> core::fmt::Debug for DevicePoisson<T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{:?} on {}", self.parts, self.device.name())
+        write!(f, "{:?} on {}", self.0.parts, self.0.device.name())
     }
 }
 
@@ -77,8 +67,9 @@ impl<T: DeviceScalar + PoissonScalar> DevicePoisson<T> {
     /// # Errors
     /// - The errors of [`Poisson::plan`].
     /// - [`Error::Shape`] if an axis has no unknowns, or if there are 2³² unknowns or more.
-    /// - [`Error::Unsupported`] if the problem asks for another method than `auto` or `fft`, or if an axis has variable spacing or a Robin side with α ≠ 0.
-    /// - [`Error::InvalidArgument`] if the lines along an axis do not fit in the shared memory of a thread block.
+    /// - [`Error::Unsupported`] if the problem asks for another method than `auto` or `fft`; if more than one axis has variable spacing or a Robin side with α ≠ 0; if
+    ///   there is such an axis and it is periodic, c is negative or a Robin side has a negative α/β.
+    /// - [`Error::InvalidArgument`] if the lines along an axis do not fit in the shared memory of a thread block, and there are no tridiagonal systems along this axis.
     /// - [`Error::NotConverged`] if rounding decides the sign of the smallest eigenvalue.
     /// - [`Error::OutOfMemory`]; [`Error::Device`].
     ///
@@ -89,7 +80,10 @@ impl<T: DeviceScalar + PoissonScalar> DevicePoisson<T> {
     /// use bandsolve_gpu::{Device, DevicePoisson, Emulation};
     /// use bandsolve_poisson::Poisson;
     /// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
-    /// let stretched = Poisson::new(&[2]).coordinates(0, &[0.0, 1.0, 3.0, 4.0]);
+    /// let points = [0.0, 1.0, 3.0, 4.0];
+    /// let stretched = Poisson::new(&[2, 5]).coordinates(0, &points);
+    /// assert_eq!(DevicePoisson::<f64>::new(&device, &stretched)?.shape(), [2, 5]);
+    /// let stretched = Poisson::new(&[2, 2]).coordinates(0, &points).coordinates(1, &points);
     /// assert!(matches!(DevicePoisson::<f64>::new(&device, &stretched), Err(Error::Unsupported { .. })));
     /// # }
     /// # Ok::<(), bandsolve::Error>(())
@@ -103,20 +97,17 @@ impl<T: DeviceScalar + PoissonScalar> DevicePoisson<T> {
         if n > MOST_UNKNOWNS {
             return Err(Error::Shape { what: "a box on a GPU", expected: MOST_UNKNOWNS, got: n });
         }
-        let passes = TransformPasses::new(device, &parts)?;
-        let matrix = MatrixOnDevice::new(device, &parts)?;
-        let (removed, rest) = (device.zeros(1)?, device.zeros(n)?);
-        Ok(Self { device: device.clone(), parts, passes, matrix, removed, rest })
+        Ok(Self(BoxSolver::new(device, parts)?))
     }
 
     /// Get the number of unknowns along each axis.
     pub fn shape(&self) -> &[usize] {
-        self.parts.given()
+        self.0.parts.given()
     }
 
     /// Get the total number of unknowns.
     pub fn len(&self) -> usize {
-        self.rest.len()
+        self.shape().iter().product()
     }
 
     /// Whether the box has no unknowns: never.
@@ -165,12 +156,11 @@ impl<T: DeviceScalar + PoissonScalar> DevicePoisson<T> {
         if u.as_slice().len() != f.len() {
             return Err(Error::Shape { what: "u", expected: f.len(), got: u.as_slice().len() });
         }
-        self.device.receive(&[("f", f.device()), ("u", u.as_slice().device())])?;
+        self.0.device.receive(&[("f", f.device()), ("u", u.as_slice().device())])?;
         let columns = f.len() / n;
         let solved = (0..columns).map(|column| {
             let range = column * n..(column + 1) * n;
-            let f = f.part(range.clone());
-            let solved = BoxSolve::new(self, f, u.part(range)).solve();
+            let solved = self.0.solve(f.part(range.clone()), u.part(range));
             solved.map_err(|error| match error {
                 Error::NotFinite { array, index } => Error::NotFinite { array, index: column * n + index },
                 other => other,
@@ -178,8 +168,13 @@ impl<T: DeviceScalar + PoissonScalar> DevicePoisson<T> {
         });
         let solved: Result<Vec<_>> = solved.collect();
         // Nothing may use the arrays before the work of a failed solve is complete.
-        let completed = self.device.synchronize();
+        let completed = self.0.device.synchronize();
         let (solved, ()) = (solved?, completed?);
-        Ok(self.parts.report("transforms along all axes on a device", 0, &solved))
+        let systems = self.0.passes.systems();
+        let reason = match systems {
+            0 => "transforms along all axes on a device",
+            _ => "tridiagonal systems along one axis and transforms along the other axes on a device",
+        };
+        Ok(self.0.parts.report(reason, systems, &solved))
     }
 }

@@ -1,31 +1,50 @@
 //! The solve of one right-hand side: the accuracy contract, singular problems, and numbers near the limits of the type.
 
-use super::DevicePoisson;
-use super::matrix::{ResidualArrays, WholeMeasure};
-use super::passes::PassArrays;
-use crate::device::{DeviceScalar, DeviceSlice, DeviceSliceMut};
-use bandsolve::{
-    Error, RealScalar, RefinedSystem, Refinement, Result, Scalar, StoppingRule, good, refine, tolerable,
-};
+use super::matrix::{MatrixOnDevice, ResidualArrays, WholeMeasure};
+use super::passes::{PassArrays, TransformPasses};
+use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec};
+use bandsolve::{Error, RealScalar, RefinedSystem, Refinement, Result, Scalar, StoppingRule, good, refine, tolerable};
 use bandsolve_poisson::PoissonScalar;
-use bandsolve_poisson::device::{Solved, levelled};
+use bandsolve_poisson::device::{BoxParts, Solved, levelled};
+
+/// A problem on a device.
+pub struct BoxSolver<T: DeviceScalar + PoissonScalar> {
+    pub device: Device,
+    pub parts: BoxParts<T>,
+    pub passes: TransformPasses<T>,
+    matrix: MatrixOnDevice<T>,
+    /// The constant that is subtracted from f if the problem is singular.
+    removed: DeviceVec<f64>,
+    /// Residuals, and the corrections that replace them.
+    rest: DeviceVec<T>,
+}
 
 /// A right-hand side and its solution.
-pub(super) struct BoxSolve<'s, 'a, T: DeviceScalar + PoissonScalar> {
-    solver: &'s mut DevicePoisson<T>,
+struct BoxSolve<'s, 'a, T: DeviceScalar + PoissonScalar> {
+    solver: &'s mut BoxSolver<T>,
     f: DeviceSlice<'a, T>,
     u: DeviceSliceMut<'s, T>,
     /// The factor of the right-hand side, a power of two.
     scale: T,
 }
 
-impl<'s, 'a, T: DeviceScalar + PoissonScalar> BoxSolve<'s, 'a, T> {
-    pub fn new(solver: &'s mut DevicePoisson<T>, f: DeviceSlice<'a, T>, u: DeviceSliceMut<'s, T>) -> Self {
-        Self { solver, f, u, scale: T::ONE }
+impl<T: DeviceScalar + PoissonScalar> BoxSolver<T> {
+    pub fn new(device: &Device, parts: BoxParts<T>) -> Result<Self> {
+        let n = parts.given().iter().product();
+        let passes = TransformPasses::new(device, &parts)?;
+        let matrix = MatrixOnDevice::new(device, &parts)?;
+        Ok(Self { passes, matrix, removed: device.zeros(1)?, rest: device.zeros(n)?, device: device.clone(), parts })
     }
 
+    /// Solve one right-hand side. The device may still use f and u after an error.
+    pub fn solve(&mut self, f: DeviceSlice<'_, T>, u: DeviceSliceMut<'_, T>) -> Result<Solved> {
+        BoxSolve { solver: self, f, u, scale: T::ONE }.solve()
+    }
+}
+
+impl<T: DeviceScalar + PoissonScalar> BoxSolve<'_, '_, T> {
     /// Solve. If numbers leave the range of the type, solve again with f times a power of two.
-    pub fn solve(mut self) -> Result<Solved> {
+    fn solve(mut self) -> Result<Solved> {
         let solved = self.attempt();
         let Some(scale) = self.rescue(&solved)? else { return self.completed(solved?) };
         self.scale = scale;
@@ -54,7 +73,8 @@ impl<'s, 'a, T: DeviceScalar + PoissonScalar> BoxSolve<'s, 'a, T> {
         let refinement_steps = refine(&rule, &mut system, self)?;
         let error = system[0].error;
         if error <= tolerable::<T>() {
-            let removed = self.solver.removed.download()?[0];
+            let is_singular = self.solver.parts.problem.is_singular();
+            let removed = if is_singular { self.solver.removed.download()?[0] } else { 0.0 };
             return Ok(Solved { error, removed, refinement_steps, mean: None });
         }
         Err(Error::NotConverged { backward_error: error, refinement_steps })
@@ -160,5 +180,43 @@ impl<T: DeviceScalar + PoissonScalar> Refinement for BoxSolve<'_, '_, T> {
         let (rhs, removed) = (solver.matrix.without_sides(rest), solver.removed.slice(..).address());
         let arrays = PassArrays { rhs, work: rest, u: u.as_slice().address(), add: true, removed, mean: 0.0 };
         solver.passes.enqueue(&solver.device, &arrays)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulated::Emulation;
+    use bandsolve_poisson::{Boundary, Poisson};
+
+    /// Solve with eigenvalues that have an error.
+    fn solve(problem: &Poisson, error: f64) -> Result<(Vec<f64>, Solved)> {
+        let device = Device::emulated(Emulation::default());
+        let mut solver = BoxSolver::new(&device, problem.parts()?)?;
+        solver.passes.shift += error;
+        let n = solver.rest.len();
+        let f: Vec<f64> = (0..n).map(|k| ((k * 37) % 101) as f64 - 50.0).collect();
+        let (f, mut u) = (device.upload(&f)?, device.zeros(n)?);
+        let solved = solver.solve(f.slice(..), u.slice_mut(..))?;
+        Ok((u.download()?, solved))
+    }
+
+    #[test]
+    fn one_refinement_step_corrects_an_inexact_solver() {
+        let sides = Boundary::dirichlet(3.0);
+        let neumann = Poisson::new(&[11, 9]).boundary(Boundary::neumann(0.0)).removable(f64::INFINITY).mean(2.0);
+        for problem in [Poisson::new(&[40]), Poisson::new(&[31, 20]).boundary(sides), Poisson::new(&[9, 8, 7]), neumann]
+        {
+            let (exact, solved) = solve(&problem, 0.0).unwrap();
+            assert_eq!(solved.refinement_steps, 0, "{problem:?}");
+            let (refined, solved) = solve(&problem, 1e-10).unwrap();
+            assert_eq!(solved.refinement_steps, 1, "{problem:?} {solved:?}");
+            assert!(solved.error <= good::<f64>(), "{solved:?}");
+            let largest = exact.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+            assert!(exact.iter().zip(&refined).all(|(a, b)| (a - b).abs() < 1e-13 * largest), "{problem:?}");
+        }
+        // A step multiplies the error of the smoothest part of u by 0.5 / (0.5 + λ), which is above ½.
+        let failed = solve(&Poisson::new(&[31, 20]), 0.5);
+        assert!(matches!(failed, Err(Error::NotConverged { refinement_steps: 3, .. })), "{failed:?}");
     }
 }

@@ -85,7 +85,8 @@ fn check_report<T: Scalar>(report: &PoissonReport, expected: &PoissonReport) {
     assert_eq!((&report.shape, report.mean), (&expected.shape, expected.mean));
     // f is at most 1, and sides add at most a few numbers of this size.
     assert!((report.removed - expected.removed).abs() <= 16.0 * T::Real::EPSILON.to_f64(), "{report:?} {expected:?}");
-    assert!(report.rcond == expected.rcond);
+    // The CPU can have another order of the axes, which changes the last digits.
+    assert!((report.rcond / expected.rcond - 1.0).abs() <= 1e-12, "{report:?} {expected:?}");
 }
 
 /// Solves in single precision. The relative error of u can be 2η/rcond, where η includes one rounding of the coefficients.
@@ -140,7 +141,8 @@ fn all_lengths_in_one_dimension() {
     let device = device();
     for n in (1..=34).chain([48, 49, 63, 64, 100, 121, 127, 210, 251, 343, 1009, 1023, 1024]) {
         for kind in KINDS {
-            check(&device, &[n], &problem(&[n], &[kind]), AS_EXACT);
+            // The rounding errors of the sums for the smallest frequencies grow like √n, and divided by their eigenvalues they dominate.
+            check(&device, &[n], &problem(&[n], &[kind]), AS_EXACT * (n as f64 / 128.0).max(1.0).sqrt());
         }
     }
 }
@@ -182,6 +184,48 @@ fn values_along_the_sides_and_spacings() {
     }
 }
 
+/// Tridiagonal systems along one axis: Robin sides, variable spacing, and lines that exceed shared memory.
+#[test]
+fn one_axis_without_a_transform() {
+    let robin = Boundary::robin(1.0, 2.0, 0.75);
+    let device = device();
+    for (k, kind) in KINDS.into_iter().enumerate() {
+        let kinds = [kind, KINDS[(k + 3) % 9], KINDS[(k + 5) % 9]];
+        for shape in [vec![1], vec![2], vec![17], vec![1, 5], vec![12, 1], vec![9, 14], vec![2, 3], vec![6, 5, 7]] {
+            for axis in 0..shape.len() {
+                let problem = problem(&shape, &kinds[..shape.len()]);
+                for grid in [Grid::Node, Grid::Cell] {
+                    let sides = [robin, Boundary::dirichlet(-1.0), Boundary::neumann(0.5), robin];
+                    for pair in sides.windows(2) {
+                        let problem = problem.clone().axis_grid(axis, grid).axis_boundary(axis, pair[0], pair[1]);
+                        check(&device, &shape, &problem, AS_EXACT);
+                    }
+                    // Variable spacing, with Neumann sides: singular problems are included.
+                    let points: Vec<f64> = (0..shape[axis] + usize::from(grid == Grid::Cell))
+                        .map(|x| x as f64 + 0.01 * (x * x) as f64)
+                        .collect();
+                    let problem = problem.clone().axis_grid(axis, grid).coordinates(axis, &points);
+                    let problem = problem.axis_boundary(axis, Boundary::neumann(0.5), Boundary::neumann(-0.5));
+                    check(&device, &shape, &problem.shift(if k % 2 == 0 { 0.0 } else { 0.25 }), AS_EXACT);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_axis_that_exceeds_shared_memory() {
+    let device = device();
+    let points = device.limits().shared_per_block / 16;
+    for (shape, axis) in [([points + 2, 3], 0), ([2, points + 2], 1)] {
+        for kind in [KINDS[0], KINDS[3], KINDS[5]] {
+            let mut kinds = [KINDS[4]; 2];
+            kinds[axis] = kind;
+            check(&device, &shape, &problem(&shape, &kinds), AS_EXACT);
+        }
+    }
+}
+
 /// Numbers near the limits of the type.
 #[test]
 fn numbers_of_any_size() {
@@ -213,7 +257,8 @@ fn several_right_hand_sides_on_several_streams() {
         for _ in 0..3 {
             let (one, two) = (device.stream().unwrap(), device.stream().unwrap());
             // f is not there before its stream has copied it.
-            let (given, mut on_stream, mut u) = (one.upload(&f).unwrap(), one.zeros(f.len()).unwrap(), two.zeros(f.len()).unwrap());
+            let (given, mut on_stream, mut u) =
+                (one.upload(&f).unwrap(), one.zeros(f.len()).unwrap(), two.zeros(f.len()).unwrap());
             on_stream.slice_mut(..).copy_from(given.slice(..)).unwrap();
             let report = solver.solve(&on_stream, &mut u).unwrap();
             assert_eq!(report.backward_errors.len(), 3);
@@ -270,10 +315,25 @@ fn unsuitable_problems() {
     assert!(matches!(refused(Poisson::new(&[4]).shift(f64::NAN)), Error::NotFinite { .. }));
     // The smallest eigenvalue of −Δ is −c.
     assert!(matches!(refused(Poisson::new(&[1]).shift(-2.0)), Error::NotConverged { .. }));
+    // Problems for the CPU.
+    let points = [0.0, 1.0, 3.0, 4.0, 6.0];
+    let stretched = Poisson::new(&[3, 3]).coordinates(0, &points);
+    let robin = stretched.clone().axis_boundary(1, Boundary::neumann(0.0), Boundary::robin(1.0, 1.0, 0.0));
+    let periodic =
+        Poisson::new(&[4, 3]).coordinates(0, &points).axis_boundary(0, Boundary::periodic(), Boundary::periodic());
+    for problem in [robin, periodic, stretched.shift(-0.1)] {
+        assert!(matches!(refused(problem), Error::Unsupported { .. }));
+    }
     // The shared memory of a thread block holds two complex lines of n + 1 points, or the same of lines of n points for two real lines.
     let points = device.limits().shared_per_block / 32;
     for (kind, most) in [(KINDS[0], points - 1), (KINDS[1], points + 1), (KINDS[5], points)] {
-        let error = refused(problem(&[2, most + 1], &[KINDS[0], kind])).to_string();
+        // There are no tridiagonal systems along this axis, but along the other one.
+        let error = refused(problem(&[2, most + 1], &[KINDS[0], kind]).axis_boundary(
+            0,
+            DIRICHLET,
+            Boundary::robin(1.0, 1.0, 0.0),
+        ));
+        let error = error.to_string();
         assert!(error.starts_with(&format!("shape[1] is {}, expected at most {most}", most + 1)), "{error}");
     }
     // The longest line with a length that has small factors.

@@ -36,6 +36,6 @@ mod wide;
 
 pub use fourier::factors;
 pub use kind::AxisSides;
-pub use roots::half_turns;
 pub(crate) use kind::{LaneLines, Transform};
+pub use roots::half_turns;
 pub(crate) use wide::{ALIGNED, aligned};

@@ -4,8 +4,10 @@ use super::watched::{FAILED, Watched};
 use crate::device::{Backend, Device, Launch};
 use crate::emulated::{Emulation, Emulator};
 use crate::matrix::DeviceMatrix;
+use crate::poisson::DevicePoisson;
 use crate::solver::DeviceSolver;
 use bandsolve::{Error, Layout, Method, Pivoting, Plan, Result, Shape};
+use bandsolve_poisson::{Boundary, Poisson};
 
 /// Solve on streams of their own. Without row exchanges, x is refined. Returns x.
 fn solve(device: &Device, plan: &Plan, factor: bool) -> Result<Vec<f64>> {
@@ -24,13 +26,22 @@ fn solve(device: &Device, plan: &Plan, factor: bool) -> Result<Vec<f64>> {
     x.download()
 }
 
-fn every_call_may_fail(plan: &Plan, factor: bool) {
+/// Solve a Poisson problem with tridiagonal systems along one axis. Returns u.
+fn solve_poisson(device: &Device) -> Result<Vec<f64>> {
+    let other = device.stream()?;
+    let problem = Poisson::new(&[6, 5]).axis_boundary(0, Boundary::neumann(1.0), Boundary::robin(1.0, 2.0, 0.5));
+    let (f, mut u) = (other.upload(&[1.0; 30])?, device.zeros(30)?);
+    DevicePoisson::new(device, &problem)?.solve(&f, &mut u)?;
+    u.download()
+}
+
+fn every_call_may_fail(solve: impl Fn(&Device) -> Result<Vec<f64>>) {
     let machine = Watched::new(Emulator::new(Emulation::default()));
     let device = machine.device();
-    let expected = solve(&device, plan, factor).unwrap();
+    let expected = solve(&device).unwrap();
     for calls in 0.. {
         machine.fail_after(calls);
-        let solved = solve(&device, plan, factor);
+        let solved = solve(&device);
         assert_eq!(machine.held(), 0, "call {calls}");
         match (machine.failed(), &solved) {
             (None, solved) => {
@@ -42,21 +53,23 @@ fn every_call_may_fail(plan: &Plan, factor: bool) {
             (Some("wait_for"), Ok(x)) if x == &expected => {}
             (Some(call), _) => panic!("call {calls}, {call}: {solved:?}"),
         }
-        assert!(solve(&device, plan, factor).unwrap() == expected, "after call {calls}");
+        assert!(solve(&device).unwrap() == expected, "after call {calls}");
     }
 }
 
 #[test]
 fn a_failed_call_is_returned_and_releases_everything() {
     let one = Plan::new(Shape::Tridiagonal { n: 1500, periodic: false });
-    every_call_may_fail(&one, false);
-    every_call_may_fail(&one.clone().pivoting(Pivoting::None), false);
-    every_call_may_fail(&one, true);
-    every_call_may_fail(&one.clone().method(Method::ParallelDiagonalPivoting), false);
-    every_call_may_fail(&one.method(Method::SpikeCr), false);
+    every_call_may_fail(|device| solve(device, &one, false));
+    every_call_may_fail(|device| solve(device, &one.clone().pivoting(Pivoting::None), false));
+    every_call_may_fail(|device| solve(device, &one, true));
+    every_call_may_fail(|device| solve(device, &one.clone().method(Method::ParallelDiagonalPivoting), false));
+    every_call_may_fail(|device| solve(device, &one.clone().method(Method::SpikeCr), false));
     for layout in [Layout::Contiguous, Layout::Interleaved] {
-        every_call_may_fail(&Plan::new(Shape::Batch { n: 20, count: 70, layout, periodic: false }), false);
+        let batch = Plan::new(Shape::Batch { n: 20, count: 70, layout, periodic: false });
+        every_call_may_fail(|device| solve(device, &batch, false));
     }
+    every_call_may_fail(solve_poisson);
 }
 
 /// A launch outside of the limits is an error, as on a GPU.
