@@ -255,7 +255,7 @@ impl LineKind {
             SumStep::Before => alone([sign, 0.0], 2 * (n - 1 - j) + 1),
             SumStep::After => self.untwist(j, [0.5, 1.0]),
             SumStep::InverseBefore => self.twist(j, [scale; 2], |j| j),
-            SumStep::InverseAfter if j % 2 == 0 => alone([1.0, 0.0], j / 2),
+            SumStep::InverseAfter if j.is_multiple_of(2) => alone([1.0, 0.0], j / 2),
             SumStep::InverseAfter => alone([sign, 0.0], n - 1 - j / 2),
         }
     }
