@@ -19,6 +19,9 @@
 #undef GRAPH
 #undef CONFIRM
 #undef FOREST
+#undef TRANSFORM
+#undef BOX
+#undef SWEEP
 #define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
 #define RESIDUAL(suffix, ...) KERNEL(residual_##suffix) KERNEL(repair_##suffix)
 #define CORRECT(suffix, ...) KERNEL(correct_##suffix) KERNEL(summarize_##suffix)
@@ -36,6 +39,9 @@
 #define FOREST(suffix, ...)                                                   \
   KERNEL(links_##suffix) KERNEL(weakest_##suffix) KERNEL(farthest_##suffix) \
   KERNEL(breakcycles_##suffix) KERNEL(pathlengths_##suffix) KERNEL(pathorder_##suffix)
+#define TRANSFORM(suffix, ...) KERNEL(transform_##suffix)
+#define SWEEP(suffix, ...) KERNEL(sweepfactors_##suffix) KERNEL(sweep_##suffix)
+#define BOX(suffix, ...) KERNEL(boxresidual_##suffix) KERNEL(boxshift_##suffix)
 #define BATCH(suffix, ...) KERNEL(interleaved_##suffix) KERNEL(alone_##suffix)
 EMULATOR_LAUNCH(TYPE) {
 #include INSTANCES

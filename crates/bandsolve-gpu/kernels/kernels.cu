@@ -13,6 +13,8 @@
 #include "graph.cuh"
 #include "graph_factor.cuh"
 #include "forest.cuh"
+#include "transform.cuh"
+#include "sweep.cuh"
 
 #define RPTS(suffix, RULE, T, B, R, RHS, ...)                                                                                 \
   extern "C" __global__ void reduce_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Coarse<T> coarse, RULE rule) {             \
@@ -153,6 +155,17 @@
     path_lengths(n, reach, tables);                                                                                           \
   }                                                                                                                           \
   extern "C" __global__ void pathorder_##suffix(u32 n, PathTables tables, u32* order) { path_order(n, tables, order); }
+
+#define TRANSFORM(suffix, R)                                                                                                  \
+  extern "C" __global__ void transform_##suffix(TransformPass<R> pass) { transform<R>(pass); }
+
+#define SWEEP(suffix, R)                                                                                                      \
+  extern "C" __global__ void sweepfactors_##suffix(SweepFactors<R> all) { sweep_factors<R>(all); }                            \
+  extern "C" __global__ void sweep_##suffix(Sweep<R> all) { sweep<R>(all); }
+
+#define BOX(suffix, R)                                                                                                        \
+  extern "C" __global__ void boxresidual_##suffix(BoxResidual<R> all) { box_residual<R>(all); }                               \
+  extern "C" __global__ void boxshift_##suffix(u32 n, R* u, R factor, R level) { box_shift<R>(n, u, factor, level); }
 
 #ifdef INSTANCES
 #include INSTANCES

@@ -385,6 +385,15 @@ impl<'a, T: Pod> DeviceSlice<'a, T> {
         self.address
     }
 
+    /// Borrow a range of the elements.
+    ///
+    /// # Panics
+    /// If the range is not inside the slice.
+    pub fn part(&self, range: impl RangeBounds<usize>) -> Self {
+        let (first, len) = part(range, self.len);
+        Self { address: self.address + (first * size_of::<T>()) as u64, len, ..*self }
+    }
+
     /// Get the device that owns the memory.
     pub fn device(&self) -> &'a Device {
         self.device

@@ -1,4 +1,4 @@
-//! Solve tridiagonal, periodic, block tridiagonal and banded systems, and batches, on NVIDIA GPUs, and check every answer.
+//! Solve tridiagonal, periodic, block tridiagonal and banded systems, batches and Poisson problems on NVIDIA GPUs, and check every answer.
 //!
 //! ```
 //! # #[cfg(feature = "emulator")] {
@@ -34,6 +34,7 @@
 //! | Solve with a sparse matrix by a Krylov method | [`solve_krylov`], [`DeviceOperator`], [`DevicePreconditioner`] |
 //! | Find paths along the strongest couplings of a sparse matrix | [`DeviceGraph`], [`DeviceGraphFactor`], [`DeviceForest`] |
 //! | Linear combinations and inner products for Krylov methods | [`DeviceVectors`] |
+//! | Solve Poisson and Helmholtz problems on boxes | [`DevicePoisson`] |
 //! | Sparse right-hand sides | [`DeviceCsc`], [`DeviceCscMut`] |
 //! | Systems that exceed the memory of one GPU | [`Spread`] |
 //! | Measured sizes | [`DeviceTuning`], [`Sizes`], [`Limits`] |
@@ -87,6 +88,7 @@ mod launch;
 mod matrix;
 mod measure;
 mod open;
+mod poisson;
 mod precond;
 mod program;
 mod rhs;
@@ -107,6 +109,7 @@ pub use graph_factor::DeviceGraphFactor;
 pub use host::{HostMatrix, OnDevice};
 pub use krylov::{DeviceOperator, solve_krylov};
 pub use matrix::DeviceMatrix;
+pub use poisson::DevicePoisson;
 pub use precond::DevicePreconditioner;
 pub use solver::{DeviceSolver, DeviceStatus, Factored, Pending};
 pub use sparse::{DeviceCsc, DeviceCscMut};

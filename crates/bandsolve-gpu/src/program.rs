@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const LONGEST: u64 = 1 << 26;
 
 /// The kernels and their headers, in the order of their dependencies.
-const SOURCES: [&str; 19] = [
+const SOURCES: [&str; 22] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
@@ -30,6 +30,9 @@ const SOURCES: [&str; 19] = [
     include_str!("../kernels/graph.cuh"),
     include_str!("../kernels/graph_factor.cuh"),
     include_str!("../kernels/forest.cuh"),
+    include_str!("../kernels/box.cuh"),
+    include_str!("../kernels/transform.cuh"),
+    include_str!("../kernels/sweep.cuh"),
     include_str!("../kernels/kernels.cu"),
 ];
 
@@ -37,7 +40,7 @@ const SOURCES: [&str; 19] = [
 pub const INSTANCES: &str = include_str!("../kernels/instances.h");
 
 /// The kinds of families, and the names of their kernels (`kernels.cu`).
-pub const FAMILIES: [(&str, &[&str]); 15] = [
+pub const FAMILIES: [(&str, &[&str]); 18] = [
     ("RPTS", &["reduce", "substitute", "finish"]),
     ("RESIDUAL", &["residual", "repair"]),
     ("CORRECT", &["correct", "summarize"]),
@@ -53,6 +56,9 @@ pub const FAMILIES: [(&str, &[&str]); 15] = [
     ("GRAPH", &["weights"]),
     ("CONFIRM", &["confirm"]),
     ("FOREST", &["links", "weakest", "farthest", "breakcycles", "pathlengths", "pathorder"]),
+    ("TRANSFORM", &["transform"]),
+    ("SWEEP", &["sweepfactors", "sweep"]),
+    ("BOX", &["boxresidual", "boxshift"]),
 ];
 
 /// The line of `instances.h` that instantiates a kernel. Its name has the form `template_instance`, as in
@@ -254,6 +260,9 @@ mod tests {
             "confirm_f64_2",
             "breakcycles_f64",
             "product_c64_paths",
+            "transform_f64",
+            "sweep_f32",
+            "boxresidual_f32",
         ] {
             let text = compile(kernel, Architecture::Portable(80)).unwrap();
             assert!(String::from_utf8(text).unwrap().contains(&format!(".entry {kernel}")));

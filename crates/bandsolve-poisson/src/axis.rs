@@ -28,11 +28,15 @@ impl Default for AxisSpec {
 /// it has no rounding error from cancellation.
 #[derive(Debug, Clone)]
 pub struct AxisOperator {
+    /// The coupling to the previous unknown.
     pub lower: Vec<f64>,
+    /// The coupling to the next unknown.
     pub upper: Vec<f64>,
+    /// The sum of each row.
     pub gap: Vec<f64>,
     /// The length of the finite volume of each unknown.
     pub volume: Vec<f64>,
+    /// Whether the first and the last unknown are neighbors.
     pub periodic: bool,
     /// 1/h² and the transform that diagonalizes the axis, if the spacing h is constant and no side is a Robin side with α ≠ 0.
     pub uniform: Option<(f64, AxisSides)>,
@@ -41,6 +45,8 @@ pub struct AxisOperator {
 }
 
 impl AxisOperator {
+    /// The number of unknowns.
+    #[expect(clippy::len_without_is_empty, reason = "an axis has unknowns")]
     pub fn len(&self) -> usize {
         self.volume.len()
     }

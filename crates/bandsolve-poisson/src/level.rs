@@ -111,7 +111,7 @@ fn add([high, low]: &mut [f64; 2], x: f64) {
 }
 
 /// The sum of numbers, computed in twice the precision and rounded once.
-pub(crate) fn compensated(numbers: impl Iterator<Item = f64>) -> f64 {
+pub fn compensated(numbers: impl Iterator<Item = f64>) -> f64 {
     let mut all = [0.0; 2];
     numbers.for_each(|x| add(&mut all, x));
     all[0] + all[1]

@@ -80,6 +80,7 @@ mod method;
 mod methods;
 mod operator;
 mod order;
+mod parts;
 mod pencil;
 mod pieces;
 mod plan;
@@ -108,6 +109,17 @@ pub use separable_pencils::{PencilPlan, SeparablePencils};
 /// Measurements for `bandsolve bench poisson` and the example `radix`. Not part of the public interface.
 #[doc(hidden)]
 pub mod radix;
+
+/// Parts of the solvers for problems on devices. Not part of the public interface.
+#[doc(hidden)]
+pub mod device {
+    pub use crate::axis::AxisOperator;
+    pub use crate::level::{compensated, levelled};
+    pub use crate::parts::BoxParts;
+    pub use crate::report::Solved;
+    pub use crate::separable::SideTerm;
+    pub use crate::transform::{AxisSides, factors, half_turns};
+}
 
 /// Parts of the solvers for problems distributed over several processes. Not part of the public interface.
 #[doc(hidden)]

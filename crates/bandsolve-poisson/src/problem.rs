@@ -7,6 +7,7 @@ use crate::factor::FactorProblem;
 use crate::method::PoissonMethod;
 use crate::operator::SystemOperator;
 use crate::order::AxisOrder;
+use crate::parts::BoxParts;
 use crate::plan::{PlanCore, PoissonPlan};
 use crate::rcond::condition_of;
 use crate::scalar::PoissonScalar;
@@ -253,6 +254,12 @@ impl Poisson {
     /// The problem for processes that own planes along the first axis. Not part of the public interface.
     #[doc(hidden)]
     pub fn slabs<T: PoissonScalar>(&self) -> Result<SlabParts<T>> {
+        SlabParts::new(self.parts()?)
+    }
+
+    /// The discretized problem, for solvers of other crates. Not part of the public interface.
+    #[doc(hidden)]
+    pub fn parts<T: PoissonScalar>(&self) -> Result<BoxParts<T>> {
         self.check()?;
         if self.shape.contains(&0) {
             return Err(Error::Shape { what: "shape", expected: 1, got: 0 });
@@ -263,7 +270,7 @@ impl Poisson {
             if axes.len() == 2 { [Some(0), None, Some(1)] } else { [0, 1, 2].map(|k| (k < axes.len()).then_some(k)) };
         let sides = self.sides(&axes, &AxisOrder::new(places, &self.shape))?;
         let problem = SeparableProblem { axes: picked(axes, places), shift: self.settings.shift };
-        SlabParts::new(problem, sides, &self.shape, (self.mean, self.removable))
+        BoxParts::new((problem, sides), &self.shape, self.settings.method, (self.mean, self.removable))
     }
 
     /// The operators of all axes.

@@ -22,7 +22,9 @@ pub struct SeparableProblem {
 /// The contribution of the boundary values of one side to the right-hand side.
 #[derive(Debug, Clone)]
 pub enum SideTerm<T> {
+    /// No contribution.
     None,
+    /// The same number at all points of the side.
     Constant(T),
     /// One number per point of the side, in memory order.
     Array(Vec<T>),

@@ -1,40 +1,32 @@
 //! The parts of a distributed solver. Each process owns a slab: consecutive planes along the first axis, or lines if there are two axes.
 
 use crate::axis::AxisOperator;
-use crate::condition::Condition;
 use crate::fft::{Room, RowJob, RowTransforms};
 use crate::level::{MeanJob, compensated};
-use crate::method::PoissonMethod;
+use crate::parts::BoxParts;
 use crate::pieces::{AdjacentRows, Mirrored, RowPairs};
-use crate::rcond::condition_of;
 use crate::report::{PoissonReport, Solved};
 use crate::scalar::{PoissonScalar, real};
-use crate::separable::{ResidualMeasure, ResidualOperator, RowWindow, SeparableProblem, SideTerms, peak};
+use crate::separable::{ResidualMeasure, ResidualOperator, RowWindow, SeparableProblem, peak};
 use crate::transform::{ALIGNED, aligned};
 use bandsolve::memory::{allocate, copied, reserved};
-use bandsolve::{Error, Report, Result, Simd};
+use bandsolve::{Result, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::ops::Range;
-use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Transforms along all axes except the first, and the tridiagonal systems along the first axis.
 pub struct SlabParts<T: PoissonScalar> {
-    problem: SeparableProblem,
-    sides: SideTerms<T>,
-    given: SmallVec<[usize; 3]>,
+    parts: BoxParts<T>,
     rows: RowTransforms<T>,
     constant: Option<SlabConstant>,
-    condition: Condition,
     /// Scratch memory of the transforms.
     room: Mutex<Vec<T>>,
-    mean: f64,
-    removable: f64,
 }
 
 impl<T: PoissonScalar> core::fmt::Debug for SlabParts<T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "a box of {:?} unknowns in slabs", self.given)
+        write!(f, "{:?} in slabs", self.parts)
     }
 }
 
@@ -50,28 +42,18 @@ pub struct SlabConstant {
 }
 
 impl<T: PoissonScalar> SlabParts<T> {
-    /// The parts of a problem with the axes in the caller's order. `mean` is the mean of u and `removable` the limit of the removed constant, if the
-    /// problem is singular.
-    pub(crate) fn new(
-        problem: SeparableProblem,
-        sides: SideTerms<T>,
-        given: &[usize],
-        (mean, removable): (f64, f64),
-    ) -> Result<Self> {
+    /// The parts of a problem in slabs.
+    pub(crate) fn new(parts: BoxParts<T>) -> Result<Self> {
         // Planes are paired with their neighbors, also if the first axis is periodic: a slab has no mirrored planes.
-        let rows = RowTransforms { folded: false, ..RowTransforms::new(&problem, false)? };
-        let condition = condition_of(&problem)?;
-        if condition.is_hopeless::<T>() {
-            return Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps: 0 });
-        }
-        let constant = constant(&problem, &rows)?;
+        let rows = RowTransforms { folded: false, ..RowTransforms::new(&parts.problem, false)? };
+        let constant = constant(&parts.problem, &rows)?;
         let room = Mutex::new(allocate(rows.scratch() + ALIGNED, T::ZERO)?);
-        Ok(Self { problem, sides, given: given.into(), rows, constant, condition, room, mean, removable })
+        Ok(Self { parts, rows, constant, room })
     }
 
     /// The numbers of planes, of lines per plane, and of unknowns per line.
     pub fn shape(&self) -> [usize; 3] {
-        self.problem.shape()
+        self.parts.problem.shape()
     }
 
     /// The number of unknowns of a plane.
@@ -81,12 +63,12 @@ impl<T: PoissonScalar> SlabParts<T> {
 
     /// Whether the first axis is periodic.
     pub fn is_periodic(&self) -> bool {
-        self.problem.axes[0].periodic
+        self.parts.problem.axes[0].periodic
     }
 
     /// The mean of u and the limit of the removed constant, for singular problems.
     pub fn free(&self) -> (f64, f64) {
-        (self.mean, self.removable)
+        (self.parts.mean, self.parts.removable)
     }
 
     /// The constant, if the problem is singular.
@@ -101,7 +83,7 @@ impl<T: PoissonScalar> SlabParts<T> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn systems(&self, planes: Range<usize>) -> Result<[Vec<T>; 3]> {
-        let (first, lambda) = (&self.problem.axes[0], self.rows.eigenvalues(&self.problem)?);
+        let (first, lambda) = (&self.parts.problem.axes[0], self.rows.eigenvalues(&self.parts.problem)?);
         let row = |of: &dyn Fn(usize, f64) -> f64| {
             let mut row = reserved(planes.len().saturating_mul(lambda.len()))?;
             planes.clone().for_each(|i| row.extend(lambda.iter().map(|lambda| real::<T>(of(i, *lambda)))));
@@ -132,11 +114,11 @@ impl<T: PoissonScalar> SlabParts<T> {
     /// Adds the boundary terms to the right-hand side of the planes from `first` on.
     pub fn add_sides(&self, f: &mut [T], first: usize) {
         let [_, lines, n] = self.shape();
-        if self.sides.are_none() {
+        if self.parts.sides.are_none() {
             return;
         }
         for (line, f) in f.chunks_exact_mut(n).enumerate() {
-            self.sides.add_to(f, (first + line / lines, line % lines), self.shape(), T::ONE);
+            self.parts.sides.add_to(f, (first + line / lines, line % lines), self.shape(), T::ONE);
         }
     }
 
@@ -145,7 +127,7 @@ impl<T: PoissonScalar> SlabParts<T> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn residual(&self, planes: Range<usize>) -> Result<SlabResidual<T>> {
-        let [first, middle, last] = &self.problem.axes;
+        let [first, middle, last] = &self.parts.problem.axes;
         // The neighboring planes of other processes, with rows of zeros.
         let between = |values: &[f64]| {
             let mut padded = reserved(planes.len().saturating_add(2))?;
@@ -164,13 +146,13 @@ impl<T: PoissonScalar> SlabParts<T> {
             inflow: [0.0; 2],
         };
         let axes = [first, middle.copied()?, last.copied()?];
-        let operator = ResidualOperator::new(&SeparableProblem { axes, shift: self.problem.shift })?;
+        let operator = ResidualOperator::new(&SeparableProblem { axes, shift: self.parts.problem.shift })?;
         Ok(SlabResidual { operator })
     }
 
     /// The sum of the largest absolute boundary terms of all sides.
     pub fn largest_of_sides(&self) -> f64 {
-        self.sides.largest()
+        self.parts.sides.largest()
     }
 
     /// The measure of the mean of u in `planes`, if the problem is singular.
@@ -178,23 +160,14 @@ impl<T: PoissonScalar> SlabParts<T> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn mean(&self, planes: Range<usize>) -> Result<Option<SlabMean>> {
-        let Some([first, middle, last]) = self.problem.weights()? else { return Ok(None) };
+        let Some([first, middle, last]) = self.parts.problem.weights()? else { return Ok(None) };
         Ok(Some(SlabMean { weights: [copied(&first[planes])?, middle, last] }))
     }
 
     /// The report of the solved right-hand sides.
     pub fn report(&self, solved: &[Solved]) -> PoissonReport {
         let reason = "transforms along the local axes, tridiagonal systems along the distributed axis";
-        let mut report = PoissonReport {
-            solve: Report::empty(PoissonMethod::Fft, reason.into()),
-            shape: self.given.clone(),
-            subproblems: self.plane(),
-            removed: 0.0,
-            mean: self.problem.is_singular().then_some(self.mean),
-            rcond: self.condition.rcond,
-        };
-        solved.iter().for_each(|solved| report.take(*solved));
-        report.finished::<T>(&self.condition)
+        self.parts.report(reason, self.plane(), solved)
     }
 }
 

@@ -5,6 +5,7 @@ mod conformance;
 mod forest;
 mod krylov;
 mod oracle;
+mod poisson;
 mod preconditioners;
 mod product;
 mod reference;

@@ -46,8 +46,8 @@ struct Chirp<T> {
     kernel: Vec<[T; 2]>,
 }
 
-/// The factors of n: first 8, 4 and 2, with as few factors 4 and 2 as possible, then odd primes. `None` if a prime is above [`DIRECT`].
-fn factors(mut n: usize) -> Option<Vec<usize>> {
+/// The factors of n: first 8, 4 and 2, with as few factors 4 and 2 as possible, then odd primes. `None` if a prime is above `largest`.
+pub fn factors(mut n: usize, largest: usize) -> Option<Vec<usize>> {
     let twos = n.trailing_zeros() as usize;
     let fours = if twos == 1 { 0 } else { (3 - twos % 3) % 3 };
     let eights = twos.saturating_sub(2 * fours) / 3;
@@ -61,7 +61,7 @@ fn factors(mut n: usize) -> Option<Vec<usize>> {
     }
     let mut factor = 7;
     while n > 1 {
-        if factor > DIRECT {
+        if factor > largest {
             return None;
         }
         if n.is_multiple_of(factor) {
@@ -77,7 +77,7 @@ fn factors(mut n: usize) -> Option<Vec<usize>> {
 impl<T: PoissonScalar> Fourier<T> {
     /// The transform of n values.
     pub fn new(n: usize) -> Result<Self> {
-        let Some(factors) = factors(n.max(1)) else {
+        let Some(factors) = factors(n.max(1), DIRECT) else {
             return Ok(Self { n, steps: Vec::new(), chirp: Some(Box::new(Chirp::new(n)?)) });
         };
         let (mut steps, mut length, mut s) = (Vec::new(), n, 1);

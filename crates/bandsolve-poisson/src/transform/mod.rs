@@ -34,6 +34,8 @@ mod roots;
 mod small;
 mod wide;
 
+pub use fourier::factors;
 pub use kind::AxisSides;
 pub(crate) use kind::{LaneLines, Transform};
+pub use roots::half_turns;
 pub(crate) use wide::{ALIGNED, aligned};

@@ -4,7 +4,7 @@ use crate::scalar::{PoissonScalar, real};
 use std::f64::consts::PI;
 
 /// Sine and cosine of π·part/of, computed from an angle of at most π/4.
-pub(super) fn half_turns(part: usize, of: usize) -> (f64, f64) {
+pub fn half_turns(part: usize, of: usize) -> (f64, f64) {
     let part = part % (2 * of);
     if part > of {
         let (sin, cos) = half_turns(2 * of - part, of);

@@ -6,10 +6,14 @@ use crate::device::{Backend, Device, Launch};
 use crate::emulated::{Emulation, Emulator};
 use crate::forest::DeviceForest;
 use crate::graph::DeviceGraph;
+use crate::krylov::solve_krylov;
 use crate::matrix::DeviceMatrix;
+use crate::poisson::DevicePoisson;
+use crate::precond::DevicePreconditioner;
 use crate::solver::DeviceSolver;
 use bandsolve::{Error, Layout, Method, Pivoting, Plan, Result, Shape};
-use bandsolve_sparse::{Csr, GraphFactorOptions};
+use bandsolve_poisson::{Boundary, Poisson};
+use bandsolve_sparse::{Csr, GraphFactorOptions, KrylovMethod, KrylovSolver, PreconditionerKind, nine_point};
 use core::fmt::Debug;
 
 /// Solve on streams of their own. Without row exchanges, x is refined. Returns x.
@@ -42,6 +46,26 @@ fn forest(device: &Device) -> Result<(Vec<u32>, [Vec<f64>; 3])> {
     let [mut sub, mut diag, mut sup] = [other.zeros(n)?, other.zeros(n)?, other.zeros(n)?];
     forest.tridiagonal(&a, &mut sub, &mut diag, &mut sup)?;
     Ok((forest.order().download()?, [sub.download()?, diag.download()?, sup.download()?]))
+}
+
+/// Solve a Poisson problem with tridiagonal systems along one axis. Returns u.
+fn solve_poisson(device: &Device) -> Result<Vec<f64>> {
+    let other = device.stream()?;
+    let problem = Poisson::new(&[6, 5]).axis_boundary(0, Boundary::neumann(1.0), Boundary::robin(1.0, 2.0, 0.5));
+    let (f, mut u) = (other.upload(&[1.0; 30])?, device.zeros(30)?);
+    DevicePoisson::new(device, &problem)?.solve(&f, &mut u)?;
+    u.download()
+}
+
+/// Solve by GMRES with the tridiagonal systems of two forests, on a matrix of another stream. Returns x.
+fn solve_preconditioned(device: &Device) -> Result<Vec<f64>> {
+    let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (6, 5));
+    let on_device = DeviceCsr::new(&device.stream()?, &a)?;
+    let m = DevicePreconditioner::new(&on_device, &a, PreconditionerKind::AltInner(2), &Default::default())?;
+    let (rhs, mut x) = (device.upload(&[1.0; 30])?, device.zeros(30)?);
+    let solver = KrylovSolver::new(KrylovMethod::Gmres { restart: 5 }).max_iterations(3);
+    _ = solve_krylov(&solver, &on_device, Some(&m), &rhs, &mut x)?;
+    x.download()
 }
 
 fn every_call_may_fail<X: PartialEq + Debug>(work: impl Fn(&Device) -> Result<X>) {
@@ -81,11 +105,17 @@ fn a_failed_call_is_returned_and_releases_everything() {
     for layout in [Layout::Contiguous, Layout::Interleaved] {
         every_solve_may_fail(&Plan::new(Shape::Batch { n: 20, count: 70, layout, periodic: false }), false);
     }
+    every_call_may_fail(solve_poisson);
 }
 
 #[test]
 fn a_failed_call_of_a_forest_is_returned() {
     every_call_may_fail(forest);
+}
+
+#[test]
+fn a_failed_call_of_an_iteration_is_returned() {
+    every_call_may_fail(solve_preconditioned);
 }
 
 /// A launch outside of the limits is an error, as on a GPU.

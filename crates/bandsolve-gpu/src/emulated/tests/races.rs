@@ -11,6 +11,7 @@ use crate::graph_factor::DeviceGraphFactor;
 use crate::krylov::DeviceOperator;
 use crate::launch::{Arguments, DeviceColumns, Peaks, PivotOptions};
 use crate::matrix::DeviceMatrix;
+use crate::poisson::DevicePoisson;
 use crate::precond::DevicePreconditioner;
 use crate::program::{FAMILIES, INSTANCES};
 use crate::solver::DeviceSolver;
@@ -19,6 +20,7 @@ use crate::tuning::Sizes;
 use crate::vectors::DeviceVectors;
 use bandsolve::{Complex32, Complex64, Layout, Method, Pivoting, Plan, RealScalar, Shape};
 use bandsolve_gallery::{Random, random_vec};
+use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonScalar};
 use bandsolve_sparse::{Csr, Graph, GraphFactorOptions, PreconditionerKind, PreconditionerOptions, nine_point};
 use std::sync::Arc;
 
@@ -291,6 +293,28 @@ impl RaceSystems {
         a.row_arg_max2(&mut places).unwrap();
     }
 
+    /// Poisson problems with all kinds of transforms, with tridiagonal systems, and with a second attempt for large numbers.
+    fn poisson<T: DeviceScalar + PoissonScalar>(&mut self) {
+        // The number of points of complex transforms: 24 and 7, 21 and 10, 30 and 22.
+        let periodic = BoundaryKind::Periodic;
+        let transformed = Poisson::new(&[23, 7]).axis_boundary(1, periodic, periodic);
+        let cells = Poisson::new(&[21, 10]).grid(Grid::Cell).boundary(Boundary::neumann(0.0)).removable(f64::INFINITY);
+        let systems = Poisson::new(&[29, 22]).grid(Grid::Cell).axis_boundary(
+            0,
+            Boundary::neumann(1.0),
+            Boundary::robin(1.0, 1.0, 1.0),
+        );
+        for (problem, factor) in
+            [(transformed.clone(), 1.0), (cells, 1.0), (systems, 1.0), (transformed.spacing(1e-2), 0.9)]
+        {
+            let mut solver = DevicePoisson::<T>::new(&self.device(), &problem).unwrap();
+            let largest = if factor < 1.0 { T::MAX.to_f64() * factor } else { 1.0 };
+            let f: Vec<T> = (0..solver.len()).map(|k| T::from_f64(largest / (1 + k % 3) as f64)).collect();
+            let (f, mut u) = (self.device().upload(&f).unwrap(), self.array(solver.len()));
+            solver.solve(&f, &mut u).unwrap();
+        }
+    }
+
     /// Solve systems in one launch.
     fn one_launch<T: DeviceScalar>(&mut self) {
         for pivoting in [Pivoting::ScaledPartial, Pivoting::Partial] {
@@ -334,7 +358,10 @@ fn no_kernel_has_a_race<T: DeviceScalar>(other: impl Fn(&mut RaceSystems)) {
 
 #[test]
 fn no_kernel_has_a_race_f32() {
-    no_kernel_has_a_race::<f32>(RaceSystems::largest_entries::<f32>);
+    no_kernel_has_a_race::<f32>(|systems| {
+        systems.largest_entries::<f32>();
+        systems.poisson::<f32>();
+    });
 }
 
 #[test]
@@ -342,6 +369,7 @@ fn no_kernel_has_a_race_f64() {
     no_kernel_has_a_race::<f64>(|systems| {
         systems.largest_entries::<f64>();
         systems.factors();
+        systems.poisson::<f64>();
     });
 }
 
