@@ -95,7 +95,7 @@ mod vectors;
 pub use csr::{DeviceCsr, NO_COLUMN};
 pub use device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, Limits};
 #[cfg(feature = "emulator")]
-pub use emulated::{Emulation, Order};
+pub use emulated::{Emulation, Order, WaveSize};
 pub use host::{HostMatrix, OnDevice};
 pub use krylov::{DeviceOperator, solve_krylov};
 pub use matrix::DeviceMatrix;
