@@ -37,15 +37,15 @@ extern "C" __global__ void beyond_shared_memory(u32* out, u32 words) {
   out[0] = reinterpret_cast<u32*>(memory)[words];
 }
 
-extern "C" __global__ void absent_lane(u32* out) { out[threadIdx.x] = __shfl_sync(0xffffffffu, threadIdx.x, 20); }
+extern "C" __global__ void absent_lane(u32* out) { out[threadIdx.x] = from_lane(threadIdx.x, 20); }
 
 // Lanes of one warp reach different operations.
 extern "C" __global__ void torn_warp(u32* out) {
   u32 v = threadIdx.x;
   if (v % 32 < 16) {
-    v = __shfl_xor_sync(0xffffffffu, v, 1);
+    v = from_lane_xor(v, 1);
   } else {
-    v = __shfl_sync(0xffffffffu, v, 3);
+    v = from_lane(v, 3);
   }
   out[threadIdx.x] = v;
 }
@@ -89,7 +89,7 @@ extern "C" __global__ void only_a_shuffle(const u32* in, u32* out, int sync) {
   if (sync) {
     __syncwarp();
   } else {
-    __shfl_sync(0xffffffffu, t, 0);
+    from_lane(t, 0);
   }
   out[t] = shared[t ^ 1];
 }
@@ -106,6 +106,47 @@ extern "C" __global__ void early_read(u32* most, u32* out, int wait) {
   if (threadIdx.x == 0) out[0] = *most;
 }
 
+// A shuffle over the whole wave: in waves of 64 lanes, the upper half receives a value of the lower half.
+extern "C" __global__ void shuffle_of_the_wave(u32* out, int right) {
+  out[threadIdx.x] = __shfl(threadIdx.x, 3, right ? 32 : warpSize);
+}
+
+// The votes of the whole wave in a word of 32 bits: in waves of 64 lanes, these are the votes of the lower half.
+extern "C" __global__ void votes_of_the_wave(u32* out, int right) {
+  const bool odd = threadIdx.x % 2 == 1;
+  out[threadIdx.x] = right ? warp_votes(odd) : (u32)__ballot(odd);
+}
+
+// The number of votes of previous lanes, with a mask of 32 bits for a lane of the wave.
+extern "C" __global__ void mask_of_the_wave(u32* out, int right) {
+  const u32 lane = threadIdx.x % (u32)(right ? 32 : warpSize);
+  out[threadIdx.x] = (u32)__popc(warp_votes(true) & ((1u << lane) - 1));
+}
+
+// A warp waits for another one, which in waves of 64 lanes is the other half of its wave, unless it is `far`.
+extern "C" __global__ void waits_for_the_other_half(u32* flag, int far) {
+  if (threadIdx.x == 0) {
+    while (load_acquire(flag) == 0) spin_pause();
+  } else if (threadIdx.x == (far ? 64 : 32)) {
+    store_release(flag, 1u);
+  }
+}
+
+// A lane of the other half of the wave writes what this one reads. Also in waves of 64 lanes, a barrier of the warp does not
+// order that.
+extern "C" __global__ void halves_in_step(const u32* in, u32* out, int wait) {
+  SHARED_BYTES(memory);
+  u32* shared = reinterpret_cast<u32*>(memory);
+  const u32 t = threadIdx.x;
+  shared[t] = in[t];
+  if (wait) {
+    __syncthreads();
+  } else {
+    __syncwarp();
+  }
+  out[t] = shared[t ^ 32];
+}
+
 EMULATOR_LAUNCH(broken) {
   KERNEL(no_barrier)
   KERNEL(divergent_barrier)
@@ -120,5 +161,10 @@ EMULATOR_LAUNCH(broken) {
   KERNEL(only_a_shuffle)
   KERNEL(two_writers)
   KERNEL(early_read)
+  KERNEL(shuffle_of_the_wave)
+  KERNEL(votes_of_the_wave)
+  KERNEL(mask_of_the_wave)
+  KERNEL(waits_for_the_other_half)
+  KERNEL(halves_in_step)
   return 1;
 }

@@ -80,7 +80,6 @@ static const size_t RETURN = 11;
 
 namespace emulator {
 
-static const int WARP = 32;
 // Not a power of two. Otherwise the ends of the stacks, which are the part in use, would share a few cache lines.
 static const size_t STACK = (64 << 10) + 17 * 64;
 
@@ -99,10 +98,12 @@ OWN Block* block;
 OWN Thread* current;
 OWN void* scheduler;
 static OWN const char* kernel = "";
+static OWN int wave = WARP;
 
 Dim block_index() { return block->index; }
 Dim block_size() { return block->size; }
 Dim grid_size() { return block->grid; }
+int wave_size() { return wave; }
 unsigned char* shared_memory() { return block->shared; }
 size_t shared_bytes() { return block->shared_bytes; }
 size_t thread_number() { return block->first_thread + (size_t)(current - block->threads.data()); }
@@ -136,6 +137,8 @@ static void prepare(Thread& t) {
   t.returned = false;
   t.turn = false;
   t.orders = false;
+  t.spins = false;
+  t.spinning = 0;
   t.wait = Wait::Nothing;
   t.line = 0;
 }
@@ -216,14 +219,23 @@ struct Order {
   }
 };
 
+// The first thread of a wave of 64 lanes, which have one program counter: as long as one of them spins, the others wait, unless
+// they spin, too. Null for a wave of 32 lanes, because those of CUDA run independently.
+static Thread* leader(Block& b, size_t thread) { return wave > WARP ? &b.threads[thread / (size_t)wave * (size_t)wave] : nullptr; }
+
 // Run some threads of a block until each of them waits. Returns whether any thread ran.
 static bool run(Block& b, const int* numbers, int count) {
   bool ran = false;
   for (int k = 0; k < count; ++k) {
     Thread& t = b.threads[(size_t)numbers[k]];
     if (t.returned || t.wait != Wait::Nothing) continue;
+    Thread* const first = leader(b, (size_t)numbers[k]);
+    if (first && first->spinning > 0 && !t.spins) continue;
+    if (first) first->spinning -= t.spins;
+    t.spins = false;
     current = &t;
     emulator_switch(&scheduler, t.stack_pointer);
+    if (first) first->spinning += t.spins;
     ran = true;
   }
   return ran;
@@ -314,6 +326,7 @@ void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(v
   sigaction(SIGSEGV, &act, &before);
   sigaction(SIGILL, &act, &before_ill);
   kernel = name;
+  wave = (int)o.wave;
 
   const u32 total = grid.x * grid.y * grid.z, threads = size.x * size.y * size.z;
   const u32 resident = std::max(1u, std::min(o.resident, total));
@@ -372,7 +385,7 @@ void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(v
       }
     }
     idle = moved ? 0 : idle + ran;
-    if (idle > o.patience) fail("threads spin forever");
+    if (idle > o.patience) fail(wave > WARP ? "threads spin forever, or wait for lanes of their wave" : "threads spin forever");
   }
   block = nullptr;
   current = nullptr;
@@ -387,8 +400,8 @@ void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(v
 
 // Run a kernel. Returns 1 if no kernel has this name.
 EXPORT int emulator_launch(const char* name, const u32* grid, const u32* size, size_t shared, void** arguments, int order,
-                               u64 seed, u32 resident) {
-  const emulator::Options options{order, seed, resident, 1 << 14};
+                               u64 seed, u32 resident, u32 wave) {
+  const emulator::Options options{order, seed, resident, wave, 1 << 14};
   int (*const families[])(const char*, const u32*, const u32*, size_t, void**, emulator::Options) = {
       emulator_f32, emulator_f64, emulator_c32, emulator_c64, emulator_broken};
   for (auto family : families) {

@@ -1,8 +1,11 @@
-// The CUDA model of thread blocks on the CPU. Every thread is a fiber. Warps and blocks wait at barriers.
+// The model of thread blocks on the CPU. Every thread is a fiber. Warps and blocks wait at barriers.
+//
+// The lanes of a warp, and the warps of a block, run independently, as in CUDA. In waves of 64 lanes, as on AMD GPUs, two warps
+// are the halves of a wave: a lane that spins stops the other lanes of its wave, and a vote also contains those of the other half.
 //
 // Errors that are undefined on a GPU end the program with a message:
 // - barriers that not all threads reach,
-// - shuffles with lanes that do not exist,
+// - shuffles with lanes that do not exist, or that are in the other half of a wave,
 // - endless waiting,
 // - memory accesses out of bounds, which protected pages detect,
 // - data races, if the kernels are compiled for their detection (race.cpp).
@@ -47,6 +50,9 @@ struct alignas(64) Thread {
   bool orders;
   /// The index of the slot for the next value.
   bool turn;
+  /// Whether the thread waits in a loop, and, for the first thread of a wave, the number of threads of the wave that do.
+  bool spins;
+  unsigned char spinning;
   Dim index;
   unsigned char* stack;
   /// Two slots, used alternately: a lane writes the next value while others still read the last one.
@@ -54,6 +60,9 @@ struct alignas(64) Thread {
 };
 
 struct Block;
+
+/// Lanes of a warp.
+static const int WARP = 32;
 
 /// A variable of the host thread, at an address that is known when the program is loaded.
 #define OWN __thread __attribute__((tls_model("initial-exec")))
@@ -65,6 +74,8 @@ extern OWN void* scheduler;
 Dim block_index();
 Dim block_size();
 Dim grid_size();
+/// Lanes of a wave: 32 or 64.
+int wave_size();
 unsigned char* shared_memory();
 size_t shared_bytes();
 /// The number of the current thread over all blocks.
@@ -74,6 +85,12 @@ extern "C" void emulator_switch(void** save, void* to);
 
 /// Let other threads run.
 inline void yield() { emulator_switch(&current->stack_pointer, scheduler); }
+
+/// Let other threads run, before the next look at what this one waits for.
+inline void spin() {
+  current->spins = true;
+  yield();
+}
 
 inline void wait(Wait what, int line) {
   current->wait = what;
@@ -103,17 +120,27 @@ template <class T> inline T handed(int lane, bool turn) {
   return value;
 }
 
-template <class T> inline T exchange(T value, int source, int line) {
+/// The value of a lane of a group of `width` lanes. Only lanes of the same warp are sure to be at the same shuffle.
+template <class T> inline T shuffle(T value, int from, int width, int line) {
+  current->line = line;
+  if (from < 0 || from >= width) fail("shuffle from a lane that does not exist");
+  const int self = (int)(current->index.x % (u32)wave_size()), source = (self & ~(width - 1)) + from;
+  if (source / WARP != self / WARP) fail("shuffle from a lane of the other half of the wave");
   const bool turn = hand_out(value, line);
-  if (source < 0 || source >= current->lanes) fail("shuffle from a lane that does not exist");
-  return handed<T>(source, turn);
+  if (source % WARP >= current->lanes) fail("shuffle from a lane that does not exist");
+  return handed<T>(source % WARP, turn);
 }
 
-inline u32 ballot(bool predicate, int line) {
+/// The votes of all lanes of the wave. Those of the other half depend on where it is, so they are the opposite of the right ones.
+inline u64 ballot(bool predicate, int line) {
   const bool turn = hand_out(predicate, line);
-  u32 votes = 0;
-  for (int l = 0; l < current->lanes; ++l) votes |= (u32)handed<bool>(l, turn) << l;
-  return votes;
+  u64 votes = 0;
+  for (int l = 0; l < current->lanes; ++l) votes |= (u64)handed<bool>(l, turn) << l;
+  if (wave_size() == WARP) return votes;
+  const u32 first = current->index.x / WARP * WARP, other = first ^ WARP;
+  u64 opposite = 0;
+  for (u32 l = 0; l < WARP && other + l < block_size().x; ++l) opposite |= (~votes >> l & 1) << l;
+  return other < first ? opposite | votes << WARP : votes | opposite << WARP;
 }
 
 struct Options {
@@ -122,6 +149,8 @@ struct Options {
   u64 seed;
   // Number of blocks that run at the same time.
   u32 resident;
+  // Lanes of a wave: 32 or 64.
+  u32 wave;
   // Number of rounds in which only waiting threads may run, before they count as stuck.
   u64 patience;
 };
@@ -176,9 +205,10 @@ EMULATOR_LAUNCH(broken);
 #define SHARED_BYTES(name) unsigned char* name = emulator::shared_memory()
 #define __syncthreads() emulator::wait(emulator::Wait::Block, __LINE__)
 #define __syncwarp(...) emulator::sync_warp(__LINE__)
-#define __shfl_sync(mask, value, from) emulator::exchange((value), (int)(from), __LINE__)
-#define __shfl_xor_sync(mask, value, by) emulator::exchange((value), emulator::current->lane ^ (int)(by), __LINE__)
-#define __ballot_sync(mask, predicate) emulator::ballot((predicate), __LINE__)
+#define warpSize (emulator::wave_size())
+#define __shfl(value, from, width) emulator::shuffle((value), (from), (width), __LINE__)
+#define __shfl_xor(value, by, width) emulator::shuffle((value), (int)(threadIdx.x % (u32)(width)) ^ (by), (width), __LINE__)
+#define __ballot(predicate) emulator::ballot((predicate), __LINE__)
 
 template <class To, class From> inline To same_bits(From from) {
   static_assert(sizeof(To) == sizeof(From), "both types must have the same size");
@@ -208,6 +238,6 @@ template <class Word> inline Word load_relaxed(const Word* p) {
 }
 inline u32 load_acquire(const u32* p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 inline void store_release(u32* p, u32 v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
-inline void spin_pause() { emulator::yield(); }
+inline void spin_pause() { emulator::spin(); }
 inline void __threadfence() { race::fence(); }
 inline int __popc(u32 v) { return __builtin_popcount(v); }

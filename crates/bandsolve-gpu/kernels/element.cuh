@@ -142,11 +142,14 @@ template <class T, class R> __device__ __forceinline__ R backward_error(T rest, 
   return absolute(rest) / size;
 }
 
+// An index that stands for an absent element.
+#define NO_ELEMENT 0xffffffffu
+
 // The value of another lane. All lanes of a warp must take part.
-__device__ __forceinline__ u32 shuffle(u32 v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
-__device__ __forceinline__ u64 shuffle(u64 v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
-__device__ __forceinline__ float shuffle(float v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
-__device__ __forceinline__ double shuffle(double v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
+__device__ __forceinline__ u32 shuffle(u32 v, u32 lane) { return from_lane(v, lane); }
+__device__ __forceinline__ u64 shuffle(u64 v, u32 lane) { return from_lane(v, lane); }
+__device__ __forceinline__ float shuffle(float v, u32 lane) { return from_lane(v, lane); }
+__device__ __forceinline__ double shuffle(double v, u32 lane) { return from_lane(v, lane); }
 template <class R> __device__ __forceinline__ Complex<R> shuffle(Complex<R> v, u32 lane) {
   return {shuffle(v.re, lane), shuffle(v.im, lane)};
 }

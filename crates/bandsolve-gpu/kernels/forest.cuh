@@ -64,8 +64,8 @@ __device__ __forceinline__ void links(u32 n, const Partners& partners, const Spa
 
 __device__ __forceinline__ void report(u32* reports, bool is_open, bool is_cycle) {
   u32 all = 0;
-  if (__ballot_sync(0xffffffffu, is_open) != 0) all |= IS_OPEN;
-  if (__ballot_sync(0xffffffffu, is_cycle) != 0) all |= IS_CYCLE;
+  if (warp_votes(is_open) != 0) all |= IS_OPEN;
+  if (warp_votes(is_cycle) != 0) all |= IS_CYCLE;
   if (threadIdx.x % LANES == 0 && (all & ~load_relaxed(reports)) != 0) atomicOr(reports, all);
 }
 
@@ -108,7 +108,7 @@ __device__ __forceinline__ void break_cycles(u32 n, const Partners& partners, co
     }
     next_reach[link] = own;
   }
-  const u32 votes = __ballot_sync(0xffffffffu, counts);
+  const u32 votes = warp_votes(counts);
   if (threadIdx.x % LANES == 0 && votes != 0) atomicAdd(cycles, (u32)__popc(votes));
 }
 

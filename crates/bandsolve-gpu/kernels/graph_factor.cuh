@@ -102,8 +102,8 @@ template <int N> struct Propose {
   }
   __device__ __forceinline__ void end() const {
     u32 all = 0;
-    if (__ballot_sync(0xffffffffu, (report & HAS_PROPOSAL) != 0) != 0) all |= HAS_PROPOSAL;
-    if (__ballot_sync(0xffffffffu, (report & CAN_GROW) != 0) != 0) all |= CAN_GROW;
+    if (warp_votes((report & HAS_PROPOSAL) != 0) != 0) all |= HAS_PROPOSAL;
+    if (warp_votes((report & CAN_GROW) != 0) != 0) all |= CAN_GROW;
     if (threadIdx.x % LANES == 0 && (all & ~load_relaxed(reports)) != 0) atomicOr(reports, all);
   }
 };

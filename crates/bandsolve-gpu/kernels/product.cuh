@@ -38,7 +38,7 @@ __device__ __forceinline__ u32 offsets_below(const u32* offsets, u32 count, u32 
   u32 first = 0, last = count;
   while (first < last) {
     const u32 step = (last - first + LANES) / (LANES + 1), probe = first + lane * step + step - 1;
-    const u32 below = __popc(__ballot_sync(0xffffffffu, probe < last && offsets[probe] < bound));
+    const u32 below = __popc(warp_votes(probe < last && offsets[probe] < bound));
     first += below * step;
     last = smaller(last, below < LANES ? first + step - 1 : last);
   }

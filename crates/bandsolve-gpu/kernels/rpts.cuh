@@ -323,7 +323,7 @@ __device__ __forceinline__ void reduce(const Cut& cut, const Source& source, con
 // of such numbers increase with the numbers, and NaN is larger than all others.
 template <class R> __device__ __forceinline__ R warp_peak(R v) {
   for (u32 by = LANES / 2; by > 0; by /= 2) {
-    const R other = __shfl_xor_sync(0xffffffffu, v, by);
+    const R other = from_lane_xor(v, by);
     v = bits_of(other) > bits_of(v) ? other : v;
   }
   return v;
@@ -631,10 +631,10 @@ __device__ __forceinline__ void solve_on_chip(T* numbers, const Cut& cut, u32 sy
     reduce_on_chip(Level<T, B, R>(cut, numbers, l), Level<T, B, R>(cut, numbers, l + 1), system, rule);
     __syncthreads();
   }
+  // No barrier follows. The level before has one partition, so thread 0 alone reads what it writes here.
   if (threadIdx.x == 0 && solve_pair(Level<T, B, R>(cut, numbers, levels).tile, cut.n == 1, rule)) {
     suspect(rule.suspects, system);
   }
-  __syncthreads();
   for (u32 l = levels; l > 0; --l) {
     substitute_on_chip(Level<T, B, R>(cut, numbers, l - 1), Level<T, B, R>(cut, numbers, l), system, rule);
     __syncthreads();

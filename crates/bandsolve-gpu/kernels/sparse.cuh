@@ -86,7 +86,7 @@ struct Rank {
 };
 
 __device__ __forceinline__ Rank rank_of(bool holds, u32* counts) {
-  const u32 votes = __ballot_sync(0xffffffffu, holds), lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
+  const u32 votes = warp_votes(holds), lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
   if (lane == 0) counts[warp] = __popc(votes);
   __syncthreads();
   Rank rank = {(u32)__popc(votes & ((1u << lane) - 1)), 0};

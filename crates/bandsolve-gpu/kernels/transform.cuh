@@ -256,7 +256,6 @@ template <class R> struct TransformTile {
 
 // Call act(index in shared memory, index in the box) for all elements of the lines of a thread block. The second index is that of
 // no element if the line does not exist.
-#define NO_ELEMENT 0xffffffffu
 template <class R, class Act> __device__ __forceinline__ void each_element(const TransformPass<R>& pass, Act act) {
   const u32 first = blockIdx.x << pass.tile, n = pass.axis.n;
   if (pass.stride == 1) {

@@ -134,9 +134,6 @@ template <class T> __device__ __forceinline__ void combine(const Combine<T>& all
   if (threadIdx.x == 0) store_release(all.arrived, 0);
 }
 
-// An index without an element.
-#define NO_ELEMENT u32(-1)
-
 // out[k] = plus[k] + from[i]·scale[i] − minus[i] with i = index[k], or i = k without an index. `scale`, `minus` and `plus` can
 // be absent. An absent element gives zero.
 template <class T> struct Gather {

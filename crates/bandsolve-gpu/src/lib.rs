@@ -102,7 +102,7 @@ mod vectors;
 pub use csr::{DeviceCsr, NO_COLUMN};
 pub use device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, Limits};
 #[cfg(feature = "emulator")]
-pub use emulated::{Emulation, Order};
+pub use emulated::{Emulation, Order, WaveSize};
 pub use forest::DeviceForest;
 pub use graph::DeviceGraph;
 pub use graph_factor::DeviceGraphFactor;

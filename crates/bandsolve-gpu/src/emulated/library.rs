@@ -14,13 +14,14 @@ unsafe extern "C" {
         order: c_int,
         seed: u64,
         resident: u32,
+        wave: u32,
     ) -> c_int;
 }
 
 type Allocate = extern "C" fn(usize, c_int, &mut *mut c_void) -> *mut c_void;
 type Free = unsafe extern "C" fn(*mut c_void);
 type LaunchKernel =
-    unsafe extern "C" fn(*const c_char, *const u32, *const u32, usize, *mut *mut c_void, c_int, u64, u32) -> c_int;
+    unsafe extern "C" fn(*const c_char, *const u32, *const u32, usize, *mut *mut c_void, c_int, u64, u32, u32) -> c_int;
 
 /// The functions of the emulator.
 #[derive(Clone, Copy)]
@@ -29,8 +30,8 @@ pub struct EmulatorLibrary {
     /// beginning otherwise. Returns what `free` takes.
     pub allocate: Allocate,
     pub free: Free,
-    /// Run a kernel: name, grid, block, bytes of shared memory, arguments, order, seed, and blocks that run at the same time. Returns 1 if
-    /// no kernel has this name.
+    /// Run a kernel: name, grid, block, bytes of shared memory, arguments, order, seed, blocks that run at the same time, and lanes of a
+    /// wave (32 or 64). Returns 1 if no kernel has this name.
     pub launch: LaunchKernel,
 }
 

@@ -28,6 +28,38 @@ pub enum Order {
     Random,
 }
 
+/// The lanes of a wave, which is what a multiprocessor runs at a time.
+///
+/// The kernels work in warps of 32 lanes. A wave of 64 lanes has two warps, which can run the same instruction or different ones.
+///
+/// # Examples
+/// ```
+/// use bandsolve_gpu::{Device, Emulation, WaveSize};
+///
+/// let device = Device::emulated(Emulation { wave: WaveSize::Lanes64, ..Emulation::default() });
+/// let numbers = device.upload(&[1.0, 2.0]).unwrap();
+/// assert_eq!(numbers.download().unwrap(), [1.0, 2.0]);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WaveSize {
+    /// A wave is a warp of 32 lanes, which run independently, as on NVIDIA GPUs.
+    #[default]
+    Lanes32,
+    /// A wave has 64 lanes, as on AMD Instinct GPUs. Votes of a wave contain those of both warps. A lane that waits in a loop stops the
+    /// other lanes of its wave, so it must not wait for one of them.
+    Lanes64,
+}
+
+impl WaveSize {
+    /// The number of lanes of a wave.
+    pub fn lanes(self) -> usize {
+        match self {
+            Self::Lanes32 => 32,
+            Self::Lanes64 => 64,
+        }
+    }
+}
+
 /// Options of the emulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Emulation {
@@ -41,11 +73,20 @@ pub struct Emulation {
     pub multiprocessors: usize,
     /// Bytes of memory that the device reports.
     pub memory: usize,
+    /// Lanes of a wave.
+    pub wave: WaveSize,
 }
 
 impl Default for Emulation {
     fn default() -> Self {
-        Self { order: Order::Forward, seed: 1, resident: 4, multiprocessors: 1, memory: 1 << 30 }
+        Self {
+            order: Order::Forward,
+            seed: 1,
+            resident: 4,
+            multiprocessors: 1,
+            memory: 1 << 30,
+            wave: WaveSize::default(),
+        }
     }
 }
 

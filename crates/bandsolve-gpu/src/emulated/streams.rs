@@ -56,12 +56,23 @@ impl EmulatedStreams {
         let (grid, size) = ([kernel.blocks, 1, 1], [kernel.threads, 1, 1]);
         let mut arguments: Vec<*mut c_void> =
             kernel.arguments.iter_mut().map(|memory| memory.as_mut_ptr().cast()).collect();
-        let Emulation { order, seed, .. } = self.how;
+        let Emulation { order, seed, wave, .. } = self.how;
+        let lanes = wave.lanes() as u32;
         // SAFETY: who enqueued the kernel promised that these are its arguments; grid and size have three numbers each.
         let missing = unsafe {
             let (name, grid, size, arguments) =
                 (kernel.name.as_ptr(), grid.as_ptr(), size.as_ptr(), arguments.as_mut_ptr());
-            (self.library.launch)(name, grid, size, kernel.shared, arguments, order as c_int, seed, kernel.resident)
+            (self.library.launch)(
+                name,
+                grid,
+                size,
+                kernel.shared,
+                arguments,
+                order as c_int,
+                seed,
+                kernel.resident,
+                lanes,
+            )
         };
         assert!(missing == 0, "no kernel is called {:?}", kernel.name);
     }

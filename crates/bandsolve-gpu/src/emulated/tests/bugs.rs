@@ -2,7 +2,7 @@
 
 use super::ORDERS;
 use crate::device::{Backend, Device, DeviceVec, Launch};
-use crate::emulated::{Emulation, Emulator};
+use crate::emulated::{Emulation, Emulator, WaveSize};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -15,14 +15,31 @@ struct Bug {
     blocks: u32,
     threads: u32,
     shared: usize,
+    wave: WaveSize,
     /// Part of the message that ends the program.
     message: &'static str,
     /// The lines of `broken.cpp` that the message names.
     lines: [&'static str; 2],
 }
 
-const BUG: Bug =
-    Bug { kernel: "", arrays: 1, numbers: &[], blocks: 1, threads: 64, shared: 0, message: "", lines: [""; 2] };
+const BUG: Bug = Bug {
+    kernel: "",
+    arrays: 1,
+    numbers: &[],
+    blocks: 1,
+    threads: 64,
+    shared: 0,
+    wave: WaveSize::Lanes32,
+    message: "",
+    lines: [""; 2],
+};
+
+impl Bug {
+    /// An emulator with these waves.
+    fn emulation(&self) -> Emulation {
+        Emulation { wave: self.wave, ..Emulation::default() }
+    }
+}
 
 /// Bugs that are always detected.
 const BUGS: [Bug; 7] = [
@@ -42,8 +59,17 @@ const BUGS: [Bug; 7] = [
     Bug { kernel: "waits_for_nobody", message: "threads spin forever", ..BUG },
 ];
 
+/// A bug of waves of 64 lanes. With the number 1, the kernel has none.
+const WAVE: Bug = Bug { wave: WaveSize::Lanes64, numbers: &[0], ..BUG };
+
+const WAVES: [Bug; 3] = [
+    Bug { kernel: "shuffle_of_the_wave", message: "shuffle from a lane of the other half of the wave", ..WAVE },
+    Bug { kernel: "mask_of_the_wave", message: "undefined behavior", ..WAVE },
+    Bug { kernel: "waits_for_the_other_half", threads: 128, message: "or wait for lanes of their wave", ..WAVE },
+];
+
 /// Data races. If the last argument of a kernel is 1, it has none.
-const RACES: [Bug; 6] = [
+const RACES: [Bug; 7] = [
     Bug {
         kernel: "no_barrier",
         arrays: 2,
@@ -93,6 +119,14 @@ const RACES: [Bug; 6] = [
         lines: ["atomicMax(most, threadIdx.x);", "out[0] = *most;"],
         ..BUG
     },
+    Bug {
+        kernel: "halves_in_step",
+        arrays: 2,
+        shared: 256,
+        message: "data race on shared memory",
+        lines: ["shared[t] = in[t];", "out[t] = shared[t ^ 32];"],
+        ..WAVE
+    },
 ];
 
 fn run(emulator: &Emulator, bug: &Bug, arrays: &[&DeviceVec<u32>], numbers: &[u32]) {
@@ -130,25 +164,50 @@ fn message_of(test: &str, bug: &Bug) -> String {
     stderr
 }
 
-fn named<'b>(bugs: &'b [Bug], kernel: &str) -> &'b Bug {
-    bugs.iter().find(|bug| bug.kernel == kernel).unwrap()
-}
-
 #[test]
 fn bugs_end_the_program_with_a_message() {
     if let Ok(kernel) = std::env::var(CHILD) {
-        let bug = named(&BUGS, &kernel);
-        return run_alone(Emulator::new(Emulation::default()), bug, bug.numbers);
+        let bug = BUGS.iter().chain(&WAVES).find(|bug| bug.kernel == kernel).unwrap();
+        return run_alone(Emulator::new(bug.emulation()), bug, bug.numbers);
     }
-    for bug in &BUGS {
+    for bug in BUGS.iter().chain(&WAVES) {
         message_of("bugs_end_the_program_with_a_message", bug);
     }
+}
+
+/// Without the bug, and with the bug in waves of 32 lanes, there is no message in any order.
+#[test]
+fn bugs_of_waves_are_none_in_warps() {
+    for bug in &WAVES {
+        for order in ORDERS {
+            run_alone(Emulator::new(Emulation { order, ..bug.emulation() }), bug, &[1]);
+            run_alone(Emulator::new(Emulation { order, ..Emulation::default() }), bug, bug.numbers);
+        }
+    }
+}
+
+#[test]
+fn votes_of_the_other_half_of_a_wave_are_wrong() {
+    let votes = |wave, right: u32| {
+        let emulator = Arc::new(Emulator::new(Emulation { wave, ..Emulation::default() }));
+        let device = Device::new(emulator.clone(), 0, Arc::default());
+        let out = device.zeros::<u32>(64).unwrap();
+        run(&emulator, &Bug { kernel: "votes_of_the_wave", ..BUG }, &[&out], &[right]);
+        out.download().unwrap()
+    };
+    let expected = [0xaaaa_aaaa_u32; 64];
+    for (wave, right) in [(WaveSize::Lanes32, 0), (WaveSize::Lanes32, 1), (WaveSize::Lanes64, 1)] {
+        assert_eq!(votes(wave, right), expected);
+    }
+    let wrong = votes(WaveSize::Lanes64, 0);
+    assert!(wrong[..32] == expected[..32] && wrong[32..].iter().all(|votes| *votes == 0x5555_5555));
 }
 
 #[test]
 fn data_races_end_the_program_with_both_lines() {
     if let Ok(kernel) = std::env::var(CHILD) {
-        return run_alone(Emulator::with_races(Emulation::default()), named(&RACES, &kernel), &[0]);
+        let bug = RACES.iter().find(|bug| bug.kernel == kernel).unwrap();
+        return run_alone(Emulator::with_races(bug.emulation()), bug, &[0]);
     }
     let source = include_str!("../../../emulator/broken.cpp");
     for bug in &RACES {
@@ -166,7 +225,7 @@ fn data_races_end_the_program_with_both_lines() {
 fn barriers_fences_and_neighboring_bytes_are_no_races() {
     for bug in &RACES {
         for order in ORDERS {
-            run_alone(Emulator::with_races(Emulation { order, ..Emulation::default() }), bug, &[1]);
+            run_alone(Emulator::with_races(Emulation { order, ..bug.emulation() }), bug, &[1]);
         }
     }
 }

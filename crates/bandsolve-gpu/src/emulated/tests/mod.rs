@@ -1,12 +1,14 @@
-//! Tests of the emulator: it finds the bugs of broken kernels and of wrong orders, and no races in other kernels.
+//! Tests of the emulator: it finds the bugs of broken kernels, of wrong orders and of waves, and none in other kernels.
 
 mod bugs;
+mod every_kernel;
 mod failures;
 mod forests;
 mod races;
 mod steps;
 mod streams;
 mod watched;
+mod waves;
 
 use super::Order;
 
