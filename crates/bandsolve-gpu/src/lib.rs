@@ -32,6 +32,7 @@
 //! | Solve with a matrix in host memory | [`Device::factor`], [`OnDevice`] |
 //! | Multiply with a sparse matrix, compute residuals | [`DeviceCsr`] |
 //! | Solve with a sparse matrix by a Krylov method | [`solve_krylov`], [`DeviceOperator`] |
+//! | Find eigenvalues of a sparse matrix or another operator | [`DeviceEigenProblem`] |
 //! | Linear combinations and inner products for Krylov methods | [`DeviceVectors`] |
 //! | Sparse right-hand sides | [`DeviceCsc`], [`DeviceCscMut`] |
 //! | Systems that exceed the memory of one GPU | [`Spread`] |
@@ -74,6 +75,7 @@ mod csr;
 mod cuda;
 mod cut;
 mod device;
+mod eigen;
 #[cfg(feature = "emulator")]
 mod emulated;
 mod host;
@@ -83,22 +85,26 @@ mod launch;
 mod matrix;
 mod measure;
 mod open;
+mod operator;
 mod program;
 mod rhs;
 mod scan;
 mod solver;
 mod sparse;
 mod spread;
+mod system;
 mod tuning;
 mod vectors;
 
 pub use csr::{DeviceCsr, NO_COLUMN};
 pub use device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, Limits};
+pub use eigen::DeviceEigenProblem;
 #[cfg(feature = "emulator")]
 pub use emulated::{Emulation, Order};
 pub use host::{HostMatrix, OnDevice};
-pub use krylov::{DeviceOperator, solve_krylov};
+pub use krylov::solve_krylov;
 pub use matrix::DeviceMatrix;
+pub use operator::DeviceOperator;
 pub use solver::{DeviceSolver, Factored, Pending};
 pub use sparse::{DeviceCsc, DeviceCscMut};
 pub use spread::Spread;

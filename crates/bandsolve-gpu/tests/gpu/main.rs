@@ -2,6 +2,7 @@
 //! emulated devices also find data races.
 
 mod conformance;
+mod eigen;
 mod krylov;
 mod oracle;
 mod product;

@@ -1,11 +1,15 @@
-//! Tests that each call of a device can fail: the solve returns the error and releases all memory, and the device works afterwards.
+//! Tests that each call of a device can fail: a solve or a search returns the error and releases all memory, and the device works afterwards.
 
 use super::watched::{FAILED, Watched};
+use crate::csr::DeviceCsr;
 use crate::device::{Backend, Device, Launch};
+use crate::eigen::DeviceEigenProblem;
 use crate::emulated::{Emulation, Emulator};
 use crate::matrix::DeviceMatrix;
 use crate::solver::DeviceSolver;
 use bandsolve::{Error, Layout, Method, Pivoting, Plan, Result, Shape};
+use bandsolve_eigen::EigenSolver;
+use bandsolve_sparse::Csr;
 
 /// Solve on streams of their own. Without row exchanges, x is refined. Returns x.
 fn solve(device: &Device, plan: &Plan, factor: bool) -> Result<Vec<f64>> {
@@ -24,13 +28,29 @@ fn solve(device: &Device, plan: &Plan, factor: bool) -> Result<Vec<f64>> {
     x.download()
 }
 
+/// Find an eigenvalue of A·x = λ·B·x. Returns x.
+fn search(device: &Device) -> Result<Vec<f64>> {
+    let diagonal = |first: f64| (0..5).map(|i| (i, i, first + i as f64)).collect::<Vec<_>>();
+    let beside = (0..4).flat_map(|i| [(i, i + 1, 1.0), (i + 1, i, 1.0)]);
+    let entries: Vec<_> = diagonal(4.0).into_iter().chain(beside).collect();
+    let inverse: Vec<_> = diagonal(2.0).into_iter().map(|(i, j, b)| (i, j, 1.0 / b)).collect();
+    let of = |entries: &[(usize, usize, f64)]| DeviceCsr::new(device, &Csr::<f64>::from_triplets(5, 5, entries)?);
+    let (a, b, inverse) = (of(&entries)?, of(&diagonal(2.0))?, of(&inverse)?);
+    let problem = DeviceEigenProblem::new(device, &a).mass(&b).mass_inverse(&inverse);
+    Ok(problem.hermitian(&EigenSolver::new(1).start(&[1.0; 5]))?.vectors)
+}
+
 fn every_call_may_fail(plan: &Plan, factor: bool) {
+    every_call_of(|device| solve(device, plan, factor));
+}
+
+fn every_call_of(solve: impl Fn(&Device) -> Result<Vec<f64>>) {
     let machine = Watched::new(Emulator::new(Emulation::default()));
     let device = machine.device();
-    let expected = solve(&device, plan, factor).unwrap();
+    let expected = solve(&device).unwrap();
     for calls in 0.. {
         machine.fail_after(calls);
-        let solved = solve(&device, plan, factor);
+        let solved = solve(&device);
         assert_eq!(machine.held(), 0, "call {calls}");
         match (machine.failed(), &solved) {
             (None, solved) => {
@@ -42,7 +62,7 @@ fn every_call_may_fail(plan: &Plan, factor: bool) {
             (Some("wait_for"), Ok(x)) if x == &expected => {}
             (Some(call), _) => panic!("call {calls}, {call}: {solved:?}"),
         }
-        assert!(solve(&device, plan, factor).unwrap() == expected, "after call {calls}");
+        assert!(solve(&device).unwrap() == expected, "after call {calls}");
     }
 }
 
@@ -57,6 +77,11 @@ fn a_failed_call_is_returned_and_releases_everything() {
     for layout in [Layout::Contiguous, Layout::Interleaved] {
         every_call_may_fail(&Plan::new(Shape::Batch { n: 20, count: 70, layout, periodic: false }), false);
     }
+}
+
+#[test]
+fn a_failed_call_ends_a_search() {
+    every_call_of(search);
 }
 
 /// A launch outside of the limits is an error, as on a GPU.
