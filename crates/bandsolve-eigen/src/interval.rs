@@ -4,7 +4,7 @@ use crate::matrices::{NearestEigen, ShiftableMatrix, eigenvalue_size};
 use crate::problem::Which;
 use crate::random::unit;
 use crate::report::{EigenEnding, EigenReport, HermitianEigen};
-use crate::solver::{EigenSolver, EigenvaluesBelow};
+use crate::solver::{EigenSolver, EigenvaluesBelow, SearchSettings};
 use bandsolve::memory::{collected, more, zeroed};
 use bandsolve::vectors::{narrow, widen};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
@@ -191,9 +191,10 @@ impl<T: Scalar> EigenSolver<'_, T> {
         };
         let parts = parts(whole, epsilon, &below)?;
         // The inner products of vectors from different parts are bounded by their residuals only.
-        let tol = if parts.len() > 1 { self.tol.min(TIGHT * epsilon) } else { self.tol };
+        let tol = self.settings.tol;
+        let tol = if parts.len() > 1 { tol.min(TIGHT * epsilon) } else { tol };
         for part in parts {
-            let eigen = Self { tol, ..*self }.between((a, b), part, &below)?;
+            let eigen = self.tol(tol).between((a, b), part, &below)?;
             all.append(eigen, part.middle() - whole.middle(), ShiftableMatrix::rows(a))?;
         }
         all.report.orthogonality = all.report.orthogonality.max(apart(&all, b)?);
@@ -210,7 +211,14 @@ impl<T: Scalar> EigenSolver<'_, T> {
     where
         M: ShiftableMatrix<Scalar = T>,
     {
-        let solver = Self { k: part.around(), which: Which::default(), count: None, second_look: false, ..*self };
+        let settings = SearchSettings {
+            k: part.around(),
+            which: Which::default(),
+            count: None,
+            second_look: false,
+            ..self.settings
+        };
+        let solver = self.with(settings);
         let mut eigen = solver.hermitian_around(a, b, part.middle())?;
         // If the number agrees with the counts, the search needs no counts of its own, because the vectors are orthogonal.
         if !eigen.converged() || !part.holds(&eigen) {

@@ -3,7 +3,7 @@
 use crate::krylov_schur::residuals_of;
 use crate::problem::{EigenProblem, Inverted, Which};
 use crate::report::{EigenEnding, GeneralEigen};
-use crate::solver::EigenSolver;
+use crate::solver::{EigenSolver, SearchSettings};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::memory::reserved;
 use bandsolve::vectors::agree_on;
@@ -61,13 +61,10 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn left(&self, problem: &EigenProblem<'_, T>, right: &GeneralEigen) -> Result<GeneralEigen> {
+        let settings = &self.settings;
         let a = AdjointOperator(problem.a);
         let b = problem.b.map(AdjointOperator);
-        let inverse = problem.inverse.map(|inverse| match inverse {
-            Inverted::Shifted(_, inverse) | Inverted::Cayley(_, inverse) | Inverted::Mass(inverse) => {
-                AdjointOperator(inverse)
-            }
-        });
+        let inverse = problem.inverse().map(AdjointOperator);
         let mut adjoint = EigenProblem::new(&a);
         if let Some(b) = &b {
             adjoint = adjoint.mass(b);
@@ -80,14 +77,15 @@ impl<T: Scalar> EigenSolver<'_, T> {
         };
         let wanted = right.values.len();
         let mut total = [problem.a.rows() as f64];
-        self.communicator.sum(&mut total);
+        settings.communicator.sum(&mut total);
         // Request two more, because an equal or conjugate value may come before a wanted one.
         let k = if wanted > 0 { (wanted + 2).min(total[0] as usize) } else { 0 };
-        let which = if T::COMPLEX { self.which.of_conjugates() } else { self.which };
-        let ncv = self.ncv.map(|ncv| ncv + 2);
-        let theirs = Self { k, which, ncv, start: None, count: None, ..*self }.general(&adjoint)?;
+        let which = if T::COMPLEX { settings.which.of_conjugates() } else { settings.which };
+        let ncv = settings.ncv.map(|ncv| ncv + 2);
+        let theirs = SearchSettings { k, which, ncv, has_start: false, count: None, ..*settings };
+        let theirs = Self { settings: theirs, start: None }.general(&adjoint)?;
         let (n, mut free) = (problem.a.rows(), (0..theirs.values.len()).collect::<Vec<_>>());
-        let vectors = agree_on(self.communicator, reserved(right.vectors.len()))?;
+        let vectors = agree_on(settings.communicator, reserved(right.vectors.len()))?;
         let (values, offsets, report) = (right.values.clone(), right.offsets.clone(), right.report.clone());
         let mut left = GeneralEigen { values, offsets, vectors, report };
         for offset in &right.offsets {
@@ -102,8 +100,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
         left.offsets.truncate(count);
         let conjugates: Vec<Complex64> = left.offsets.iter().map(Complex64::conj).collect();
         // λ comes from `right`. Its error is the residual of the right vector times the condition number of λ.
-        let solver = Self { tol: CONDITION * self.limit(total[0]), ..*self };
-        left.report = residuals_of(&solver, &adjoint, (&conjugates, &left.vectors), theirs.report)?;
+        let solver = self.with(SearchSettings { tol: CONDITION * settings.limit(total[0]), ..*settings });
+        left.report = residuals_of((solver, adjoint), total[0] as usize, (&conjugates, &left.vectors), theirs.report)?;
         left.report.wanted = wanted;
         if count < wanted {
             left.report.ending = EigenEnding::RestartLimit;

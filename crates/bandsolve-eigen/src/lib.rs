@@ -85,6 +85,13 @@ pub mod distributed {
     pub use crate::front::{InertiaPart, InertiaRows};
 }
 
+/// Searches with vectors on a device, for the crate `bandsolve-gpu`. Not part of the public interface.
+#[doc(hidden)]
+pub mod anywhere {
+    pub use crate::krylov_schur::SearchAnywhere;
+    pub use crate::problem::{SearchOperator, SpectralTransform};
+}
+
 pub use inertia::{HermitianBand, check_definite, eigenvalues_below};
 pub use matrices::{MatrixOperator, OwnedInverse, ShiftableMatrix};
 pub use problem::{EigenProblem, Which};

@@ -3,7 +3,7 @@
 use crate::krylov_schur::{NEAR, PRODUCT};
 use crate::problem::{EigenProblem, Which};
 use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
-use crate::solver::EigenSolver;
+use crate::solver::{EigenSolver, SearchSettings};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::memory::{allocate, collected, copied, reserved, zeroed};
 use bandsolve::vectors::{agree_alike, agree_on, digest, narrow, widen};
@@ -495,7 +495,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     where
         M: ShiftableMatrix<Scalar = T>,
     {
-        agree_alike(self.communicator, digest(&(b.is_some(), target)))?;
+        agree_alike(self.settings.communicator, digest(&(b.is_some(), target)))?;
         b.map_or(Ok(()), M::check_definite)?;
         self.hermitian_around(a, b, target)
     }
@@ -535,7 +535,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
     where
         M: ShiftableMatrix<Scalar = T>,
     {
-        agree_alike(self.communicator, digest(&(b.is_some(), target)))?;
+        agree_alike(self.settings.communicator, digest(&(b.is_some(), target)))?;
         let search = |solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>| solver.general(problem);
         self.nearest((a, b), widen(target), &search)
     }
@@ -575,7 +575,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
                 },
             };
             // Move the shift away from the wanted side, so that wanted eigenvalues stay on that side.
-            let step = if self.which == Which::LargestReal { -step } else { step };
+            let step = if self.settings.which == Which::LargestReal { -step } else { step };
             shift.sigma = narrow(target + step);
             moves += 1;
         }
@@ -614,26 +614,27 @@ impl<T: Scalar> EigenSolver<'_, T> {
     {
         let n = matrices.0.rows();
         let mut total = [n as f64];
-        self.communicator.sum(&mut total);
+        self.settings.communicator.sum(&mut total);
         let (total, mut doubled) = (total[0] as usize, 0);
-        let mut wanted = self.k.saturating_add(BESIDE).min(total);
+        let mut wanted = self.settings.k.saturating_add(BESIDE).min(total);
         loop {
             // Only the residuals of the chosen pairs decide on the ending, below.
-            let solver = Self { k: wanted, judged: false, inner: Some(self.tol / 64.0), ..*self };
+            let inner = Some(self.settings.tol / 64.0);
+            let solver = self.with(SearchSettings { k: wanted, judged: false, inner, ..self.settings });
             let mut eigen = solver.around(matrices, shift, search)?;
             let offsets = eigen.offsets();
             let size = shift.target.norm().max(eigenvalue_size(eigen.report().norms));
             let rounding = ROUNDING * T::Real::EPSILON.to_f64() * size;
-            let order = self.which.order_of_offsets(&offsets, !T::COMPLEX, rounding);
-            let chosen = &order[..order.len().min(self.k)];
+            let order = self.settings.which.order_of_offsets(&offsets, !T::COMPLEX, rounding);
+            let chosen = &order[..order.len().min(self.settings.k)];
             let counted = self.counted_around(shift.target, (&offsets, chosen), rounding)?;
             let certain = offsets.len() == total || self.is_certain(shift, (&offsets, chosen), rounding);
             if (certain && counted != Some(false)) || doubled == DOUBLINGS || wanted == total {
-                agree_on(self.communicator, eigen.select(chosen, n))?;
+                agree_on(self.settings.communicator, eigen.select(chosen, n))?;
                 let report = eigen.report_mut();
-                (report.wanted, report.complete) = (self.k, counted);
-                let (proved, all) = (counted == Some(true), chosen.len() == self.k.min(total));
-                let limit = self.limit(total as f64);
+                (report.wanted, report.complete) = (self.settings.k, counted);
+                let (proved, all) = (counted == Some(true), chosen.len() == self.settings.k.min(total));
+                let limit = self.settings.limit(total as f64);
                 report.ending = match report.residuals.iter().all(|residual| *residual <= limit) {
                     false => EigenEnding::LargeResiduals,
                     // If counts prove the chosen pairs complete, the ending of the larger search does not matter.
@@ -656,16 +657,16 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let reach = offsets.iter().map(|offset| (offset - by).norm()).fold(0.0, f64::max);
         let last = chosen.iter().map(|at| offsets[*at].norm()).fold(0.0, f64::max);
         let beside = |side: f64| offsets.iter().filter(|offset| side * offset.re >= -rounding).count();
-        match self.which {
-            _ if chosen.len() < self.k => true,
+        match self.settings.which {
+            _ if chosen.len() < self.settings.k => true,
             Which::LargestMagnitude => last + by.norm() <= reach + rounding,
-            Which::LargestReal => beside(1.0) >= self.k,
-            Which::SmallestReal => beside(-1.0) >= self.k,
+            Which::LargestReal => beside(1.0) >= self.settings.k,
+            Which::SmallestReal => beside(-1.0) >= self.settings.k,
             // Eigenvalues at the target count as the nearest above it. One found below the target proves that none is missing between
             // it and the shift.
             Which::BothEnds => {
                 let above = beside(1.0);
-                above >= self.k.div_ceil(2) && offsets.len() - above >= (self.k / 2).max(1)
+                above >= self.settings.k.div_ceil(2) && offsets.len() - above >= (self.settings.k / 2).max(1)
             }
             _ => false,
         }
@@ -678,12 +679,14 @@ impl<T: Scalar> EigenSolver<'_, T> {
         (offsets, chosen): (&[Complex64], &[usize]),
         rounding: f64,
     ) -> Result<Option<bool>> {
-        let (Some(below), Which::LargestMagnitude) = (self.count, self.which) else { return Ok(None) };
+        let (Some(below), Which::LargestMagnitude) = (self.settings.count, self.settings.which) else {
+            return Ok(None);
+        };
         let last = chosen.iter().map(|at| offsets[*at].norm()).fold(0.0, f64::max);
         // Count beside the last eigenvalue, which is known only to the tolerance. Count at a second place if the first count fails: another
         // eigenvalue may lie at the first place.
         for times in [1.0, 2.0] {
-            let radius = last - times * (self.tol * last).max(rounding);
+            let radius = last - times * (self.settings.tol * last).max(rounding);
             if radius <= 0.0 {
                 return Ok(Some(true));
             }
@@ -699,10 +702,10 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// An estimate of ‖A‖: the largest entry of A·e, summed over the processes, with e = (1, …, 1).
     fn size_of<M: ShiftableMatrix<Scalar = T>>(&self, a: &M) -> Result<f64> {
         let vectors = || Ok((allocate(a.rows(), T::ONE)?, zeroed(a.rows())?));
-        let (ones, mut image) = agree_on(self.communicator, vectors())?;
+        let (ones, mut image) = agree_on(self.settings.communicator, vectors())?;
         a.multiply(&ones, &mut image)?;
         let mut largest = [image.iter().map(|y| Scalar::abs(*y).to_f64()).fold(0.0, f64::max)];
-        self.communicator.sum(&mut largest);
+        self.settings.communicator.sum(&mut largest);
         Ok(largest[0])
     }
 }

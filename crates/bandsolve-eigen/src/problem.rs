@@ -1,6 +1,6 @@
 //! The eigenvalue problem, and the choice of eigenvalues.
 
-use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::dyn_stack::StackReq;
 use bandsolve::vectors::widen;
 use bandsolve::{Complex64, Error, LinearOperator, Result, Scalar};
 use core::fmt::{self, Display, Formatter};
@@ -255,25 +255,27 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
         Self { inverse: Some(Inverted::Mass(inverse)), ..self }
     }
 
-    /// σ, if there is a shift.
-    pub(crate) fn shift(&self) -> Option<T> {
-        match self.inverse {
-            Some(Inverted::Shifted(sigma, _) | Inverted::Cayley(sigma, _)) => Some(sigma),
-            _ => None,
-        }
+    /// The problem without its operators.
+    pub(crate) fn operator(&self) -> SearchOperator {
+        let transform = match self.inverse {
+            None => SpectralTransform::Plain,
+            Some(Inverted::Shifted(sigma, _)) => SpectralTransform::Shifted(widen(sigma)),
+            Some(Inverted::Cayley(sigma, _)) => SpectralTransform::Cayley(widen(sigma)),
+            Some(Inverted::Mass(_)) => SpectralTransform::Mass,
+        };
+        SearchOperator { mass: self.b.is_some(), transform }
     }
 
-    /// Whether the largest eigenvalues of the operator belong to the λ nearest to σ.
-    pub(crate) fn is_shifted(&self) -> bool {
-        matches!(self.inverse, Some(Inverted::Shifted(..)))
+    /// The inverse.
+    pub(crate) fn inverse(&self) -> Option<&'a dyn LinearOperator<T>> {
+        self.inverse.map(|inverse| match inverse {
+            Inverted::Shifted(_, inverse) | Inverted::Cayley(_, inverse) | Inverted::Mass(inverse) => inverse,
+        })
     }
 
     pub(crate) fn check(&self) -> Result<()> {
         let n = self.a.rows();
-        let inverse = self.inverse.map(|inverse| match inverse {
-            Inverted::Shifted(_, inverse) | Inverted::Cayley(_, inverse) | Inverted::Mass(inverse) => inverse,
-        });
-        let operators = [("A", Some(self.a)), ("B", self.b), ("the inverse", inverse)];
+        let operators = [("A", Some(self.a)), ("B", self.b), ("the inverse", self.inverse())];
         for (what, operator) in operators.into_iter().filter_map(|(what, operator)| Some((what, operator?))) {
             for got in [operator.rows(), operator.columns()] {
                 if got != n {
@@ -281,78 +283,74 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
                 }
             }
         }
-        if self.shift().is_some_and(|sigma| !Scalar::is_finite(sigma)) {
-            return Err(Error::NotFinite { array: "shift", index: 0 });
-        }
-        match (self.b, self.inverse) {
-            (Some(_), None) => {
-                Err(Error::invalid("inverse", "is missing for A·x = λ·B·x", "an inverse of A − σB or of B"))
-            }
-            (None, Some(Inverted::Mass(_))) => {
-                Err(Error::invalid("B", "is missing, although its inverse is set", "both or neither"))
-            }
-            _ => Ok(()),
-        }
+        self.operator().check()
     }
 
     /// The scratch memory for products and solves.
     pub(crate) fn scratch(&self) -> StackReq {
-        let inverse = match self.inverse {
-            Some(Inverted::Shifted(_, inverse) | Inverted::Cayley(_, inverse) | Inverted::Mass(inverse)) => {
-                inverse.apply_scratch()
-            }
-            None => StackReq::EMPTY,
-        };
-        self.a.apply_scratch().or(inverse).or(self.b.map_or(StackReq::EMPTY, |b| b.apply_scratch()))
+        let operators = [Some(self.a), self.b, self.inverse()];
+        operators.into_iter().flatten().fold(StackReq::EMPTY, |scratch, operator| scratch.or(operator.apply_scratch()))
     }
+}
 
-    /// Compute w = OP·v for the operator OP of the search. `bv` is B·v if known, and `spare` is a scratch vector.
-    pub(crate) fn transform(
-        &self,
-        (v, bv): (&[T], Option<&[T]>),
-        w: &mut [T],
-        spare: &mut [T],
-        stack: &mut PodStack,
-    ) -> Result<()> {
-        match self.inverse {
-            None => self.a.apply(v, w, stack),
-            Some(Inverted::Shifted(_, inverse)) => self.solve(inverse, (v, bv), (w, spare), stack),
-            Some(Inverted::Cayley(sigma, inverse)) => {
-                self.solve(inverse, (v, bv), (w, spare), stack)?;
-                w.iter_mut().zip(v).for_each(|(w, v)| *w = *v + (sigma + sigma) * *w);
-                Ok(())
-            }
-            Some(Inverted::Mass(inverse)) => {
-                self.a.apply(v, spare, stack)?;
-                inverse.apply(spare, w, stack)
-            }
+/// The operator OP of a search, made of A, B and an inverse.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SpectralTransform {
+    /// A.
+    Plain,
+    /// (A − σB)⁻¹·B.
+    Shifted(Complex64),
+    /// (A − σB)⁻¹·(A + σB).
+    Cayley(Complex64),
+    /// B⁻¹·A.
+    Mass,
+}
+
+/// The problem of a search, without its operators.
+#[derive(Debug, Clone, Copy)]
+pub struct SearchOperator {
+    /// Whether the problem has a matrix B.
+    pub mass: bool,
+    /// The operator.
+    pub transform: SpectralTransform,
+}
+
+impl SearchOperator {
+    /// σ, if there is a shift.
+    pub(crate) fn shift(&self) -> Option<Complex64> {
+        match self.transform {
+            SpectralTransform::Shifted(sigma) | SpectralTransform::Cayley(sigma) => Some(sigma),
+            _ => None,
         }
     }
 
-    /// Compute w = inverse·B·v.
-    fn solve(
-        &self,
-        inverse: &dyn LinearOperator<T>,
-        (v, bv): (&[T], Option<&[T]>),
-        (w, spare): (&mut [T], &mut [T]),
-        stack: &mut PodStack,
-    ) -> Result<()> {
-        match (self.b, bv) {
-            (None, _) => inverse.apply(v, w, stack),
-            (Some(_), Some(bv)) => inverse.apply(bv, w, stack),
-            (Some(b), None) => {
-                b.apply(v, spare, stack)?;
-                inverse.apply(spare, w, stack)
-            }
-        }
+    /// Whether the largest eigenvalues of the operator belong to the λ nearest to σ.
+    pub(crate) fn is_shifted(&self) -> bool {
+        matches!(self.transform, SpectralTransform::Shifted(_))
     }
 
     /// λ − σ for an eigenvalue θ of the operator. Without a shift, λ.
     pub(crate) fn offset(&self, theta: Complex64) -> Complex64 {
-        match self.inverse {
-            Some(Inverted::Shifted(..)) => 1.0 / theta,
-            Some(Inverted::Cayley(sigma, _)) => 2.0 * widen(sigma) / (theta - 1.0),
+        match self.transform {
+            SpectralTransform::Shifted(_) => 1.0 / theta,
+            SpectralTransform::Cayley(sigma) => 2.0 * sigma / (theta - 1.0),
             _ => theta,
+        }
+    }
+
+    /// Check that the shift is finite, and that no operator is missing.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.shift().is_some_and(|sigma| !sigma.is_finite()) {
+            return Err(Error::NotFinite { array: "shift", index: 0 });
+        }
+        match (self.mass, self.transform) {
+            (true, SpectralTransform::Plain) => {
+                Err(Error::invalid("inverse", "is missing for A·x = λ·B·x", "an inverse of A − σB or of B"))
+            }
+            (false, SpectralTransform::Mass) => {
+                Err(Error::invalid("B", "is missing, although its inverse is set", "both or neither"))
+            }
+            _ => Ok(()),
         }
     }
 }

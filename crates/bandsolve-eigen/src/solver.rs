@@ -1,7 +1,7 @@
 //! The settings of a search, and the functions that start one.
 
 use crate::problem::Which;
-use bandsolve::{Alone, Communicator, Result, Scalar};
+use bandsolve::{Alone, Communicator, RealScalar, Result, Scalar};
 
 /// The settings of a search for k eigenvalues of A·x = λ·x or A·x = λ·B·x by the Krylov–Schur method.
 ///
@@ -19,8 +19,9 @@ use bandsolve::{Alone, Communicator, Result, Scalar};
 /// A and B are n × n. The result has at most k eigenvalues. Its vectors have n numbers each, one vector after the other.
 ///
 /// # Cost
-/// Each vector of the Krylov space costs one product with OP and approximately 8·n·ncv flops. The memory is n·(2·m + 3) numbers, or twice as
-/// many for a Hermitian pencil. Here m is `ncv`, and at least k + 16 during a [second look](Self::second_look).
+/// Each vector of the Krylov space costs one product with OP and approximately 8·n·ncv flops. The memory is n·(1.2·m + 4) numbers and six real
+/// vectors in double precision, or n·m numbers more for a Hermitian pencil. Here m is `ncv`, and at least k + 17 with a
+/// [second look](Self::second_look).
 ///
 /// # Errors
 /// A search that does not converge is not an error: check `converged`. [`hermitian`](Self::hermitian) and [`general`](Self::general) list the
@@ -46,23 +47,42 @@ use bandsolve::{Alone, Communicator, Result, Scalar};
 #[derive(Clone, Copy)]
 #[must_use]
 pub struct EigenSolver<'c, T: Scalar> {
-    pub(crate) k: usize,
-    pub(crate) which: Which,
-    pub(crate) ncv: Option<usize>,
-    pub(crate) tol: f64,
-    pub(crate) max_restarts: usize,
+    pub(crate) settings: SearchSettings<'c>,
     pub(crate) start: Option<&'c [T]>,
-    pub(crate) seed: u64,
-    pub(crate) norms: Option<[f64; 2]>,
-    pub(crate) communicator: &'c dyn Communicator,
-    pub(crate) count: Option<EigenvaluesBelow<'c>>,
-    pub(crate) second_look: bool,
+}
+
+/// The settings that do not contain numbers of the type of the problem.
+#[derive(Clone, Copy)]
+pub(crate) struct SearchSettings<'c> {
+    pub k: usize,
+    pub which: Which,
+    pub ncv: Option<usize>,
+    pub tol: f64,
+    pub max_restarts: usize,
+    pub seed: u64,
+    pub norms: Option<[f64; 2]>,
+    pub communicator: &'c dyn Communicator,
+    pub count: Option<EigenvaluesBelow<'c>>,
+    pub second_look: bool,
     /// The tolerance for OP, if it differs from `tol`. The residuals of A·x = λ·B·x always refer to `tol`.
-    pub(crate) inner: Option<f64>,
+    pub inner: Option<f64>,
     /// Whether large residuals change the ending.
-    pub(crate) judged: bool,
+    pub judged: bool,
     /// ‖A·x‖/‖x‖ and ‖B·x‖/‖x‖ for a random vector x. `None` before they have been computed.
-    pub(crate) probed: Option<[f64; 2]>,
+    pub probed: Option<[f64; 2]>,
+    /// Whether there is a start vector.
+    pub has_start: bool,
+    /// The unit roundoff ε of the number type.
+    pub epsilon: f64,
+    /// Whether the number type is real.
+    pub real: bool,
+}
+
+impl SearchSettings<'_> {
+    /// Whether the number type is in double precision.
+    pub fn is_double(&self) -> bool {
+        self.epsilon == <f64 as RealScalar>::EPSILON
+    }
 }
 
 /// A function that counts the eigenvalues below a number, for example by the inertia of A − σB.
@@ -97,13 +117,12 @@ impl<T: Scalar> EigenSolver<'static, T> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn new(k: usize) -> Self {
-        Self {
+        let settings = SearchSettings {
             k,
             which: Which::default(),
             ncv: None,
             tol: Self::DEFAULT_TOL,
             max_restarts: 1000,
-            start: None,
             seed: 0,
             norms: None,
             communicator: &Alone,
@@ -112,11 +131,20 @@ impl<T: Scalar> EigenSolver<'static, T> {
             inner: None,
             judged: true,
             probed: None,
-        }
+            has_start: false,
+            epsilon: T::Real::EPSILON.to_f64(),
+            real: !T::COMPLEX,
+        };
+        Self { settings, start: None }
     }
 }
 
 impl<'c, T: Scalar> EigenSolver<'c, T> {
+    /// The same start vector with other settings.
+    pub(crate) fn with(self, settings: SearchSettings<'c>) -> Self {
+        Self { settings, ..self }
+    }
+
     /// Set which eigenvalues θ of the operator to find. Default: largest magnitude.
     ///
     /// With shift-and-invert, θ = 1/(λ − σ). The default then finds the λ nearest to σ.
@@ -132,7 +160,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn which(self, which: Which) -> Self {
-        Self { which, ..self }
+        self.with(SearchSettings { which, ..self.settings })
     }
 
     /// Set the maximum dimension of the Krylov space. Default: max(2·k + 6, 16).
@@ -150,7 +178,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn ncv(self, ncv: usize) -> Self {
-        Self { ncv: Some(ncv), ..self }
+        self.with(SearchSettings { ncv: Some(ncv), ..self.settings })
     }
 
     /// Set the relative tolerance, with 0 ≤ tol < 1. Default: 0, which means machine precision of the number type.
@@ -169,7 +197,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn tol(self, tol: f64) -> Self {
-        Self { tol, ..self }
+        self.with(SearchSettings { tol, ..self.settings })
     }
 
     /// Set the maximum number of restarts, of the search and of each [second look](Self::second_look). Default: 1000.
@@ -188,7 +216,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn max_restarts(self, restarts: usize) -> Self {
-        Self { max_restarts: restarts, ..self }
+        self.with(SearchSettings { max_restarts: restarts, ..self.settings })
     }
 
     /// Set the start vector of n numbers. Default: a random vector, which also replaces a zero vector.
@@ -210,7 +238,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     where
         'c: 'd,
     {
-        EigenSolver { start: Some(start), ..self }
+        EigenSolver { settings: SearchSettings { has_start: true, ..self.settings }, start: Some(start) }
     }
 
     /// Set the seed of the random vectors. Default: 0.
@@ -228,7 +256,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
+        self.with(SearchSettings { seed, ..self.settings })
     }
 
     /// Set ‖A‖ and ‖B‖ for the residuals. Default: the largest ‖A·x‖₂/‖x‖₂ and ‖B·x‖₂/‖x‖₂ of the search.
@@ -244,7 +272,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn norms(self, a: f64, b: f64) -> Self {
-        Self { norms: Some([a, b]), ..self }
+        self.with(SearchSettings { norms: Some([a, b]), ..self.settings })
     }
 
     /// Set the processes that share the rows of the vectors. Default: this process only.
@@ -266,7 +294,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     where
         'c: 'd,
     {
-        EigenSolver { communicator, ..self }
+        EigenSolver { settings: SearchSettings { communicator, ..self.settings }, start: self.start }
     }
 
     /// Set a function that counts eigenvalues, for Hermitian problems. Default: none.
@@ -293,7 +321,7 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     where
         'c: 'd,
     {
-        EigenSolver { count: Some(below), ..self }
+        EigenSolver { settings: SearchSettings { count: Some(below), ..self.settings }, start: self.start }
     }
 
     /// Set whether the search looks for missing eigenvalues before it ends. Default: true.
@@ -322,6 +350,6 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn second_look(self, second_look: bool) -> Self {
-        Self { second_look, ..self }
+        self.with(SearchSettings { second_look, ..self.settings })
     }
 }

@@ -33,6 +33,7 @@
 //! | Multiply with a sparse matrix, compute residuals | [`DeviceCsr`] |
 //! | Solve with a sparse matrix by a Krylov method | [`solve_krylov`], [`DeviceOperator`], [`DevicePreconditioner`] |
 //! | Find paths along the strongest couplings of a sparse matrix | [`DeviceGraph`], [`DeviceGraphFactor`], [`DeviceForest`] |
+//! | Find eigenvalues of a sparse matrix or another operator | [`DeviceEigenProblem`] |
 //! | Linear combinations and inner products for Krylov methods | [`DeviceVectors`] |
 //! | Solve Poisson and Helmholtz problems on boxes | [`DevicePoisson`] |
 //! | Sparse right-hand sides | [`DeviceCsc`], [`DeviceCscMut`] |
@@ -76,6 +77,7 @@ mod csr;
 mod cuda;
 mod cut;
 mod device;
+mod eigen;
 #[cfg(feature = "emulator")]
 mod emulated;
 mod forest;
@@ -88,6 +90,7 @@ mod launch;
 mod matrix;
 mod measure;
 mod open;
+mod operator;
 mod poisson;
 mod precond;
 mod program;
@@ -96,19 +99,22 @@ mod scan;
 mod solver;
 mod sparse;
 mod spread;
+mod system;
 mod tuning;
 mod vectors;
 
 pub use csr::{DeviceCsr, NO_COLUMN};
 pub use device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, Limits};
+pub use eigen::DeviceEigenProblem;
 #[cfg(feature = "emulator")]
 pub use emulated::{Emulation, Order, WaveSize};
 pub use forest::DeviceForest;
 pub use graph::DeviceGraph;
 pub use graph_factor::DeviceGraphFactor;
 pub use host::{HostMatrix, OnDevice};
-pub use krylov::{DeviceOperator, solve_krylov};
+pub use krylov::solve_krylov;
 pub use matrix::DeviceMatrix;
+pub use operator::DeviceOperator;
 pub use poisson::DevicePoisson;
 pub use precond::DevicePreconditioner;
 pub use solver::{DeviceSolver, DeviceStatus, Factored, Pending};

@@ -1,17 +1,16 @@
 //! General problems: the Arnoldi method, with restarts by Schur vectors, locking of converged vectors, and second looks.
 
-use super::basis::{BasisSize, KrylovBasis};
-use super::limits::{Search, capacity, converged, restart_size};
+use super::basis::KrylovBasis;
+use super::limits::{Dimensions, converged, restart_size};
 use super::look::{DroppedValues, LEAST_ACTIVE, LookLimit, LookOutcome, WantedRegion, looks, next_size};
-use super::verify::{RitzPairs, SearchMemory, Verified, check, verify};
-use crate::problem::EigenProblem;
+use super::vectors::SearchVectors;
+use super::verify::{RitzPairs, Verified, verify};
 use crate::problem::Which;
 use crate::projected::{ProjectedMatrix, SchurForm, schur};
 use crate::report::{EigenEnding, EigenReport, GeneralEigen};
-use crate::solver::EigenSolver;
+use crate::solver::SearchSettings;
 use bandsolve::memory::{collected, reserved};
-use bandsolve::vectors::Reducer;
-use bandsolve::{Complex64, Result, Scalar};
+use bandsolve::{Complex64, Result};
 use core::ops::{ControlFlow, Range};
 
 /// The Ritz values of one restart, in the requested order.
@@ -29,10 +28,9 @@ struct RitzValues {
 ///
 /// The first `locked.len()` vectors of the basis are converged Schur vectors. The operator maps their span into itself up to the tolerance, so
 /// the search drops their coupling to the vector behind the basis (deflation).
-struct GeneralSearch<'a, 's, T: Scalar> {
-    solver: EigenSolver<'a, T>,
-    problem: EigenProblem<'a, T>,
-    basis: KrylovBasis<'a, 's, T>,
+struct GeneralSearch<'s, 'v> {
+    settings: SearchSettings<'s>,
+    basis: KrylovBasis<'s, 'v>,
     /// The eigenvalues of the operator in the locked space.
     locked: Vec<Complex64>,
     /// The number of rows on all processes.
@@ -61,26 +59,21 @@ enum Pause {
 const BESIDE_EQUAL: f64 = 16.0;
 
 /// Find eigenpairs of any problem.
-pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<GeneralEigen> {
-    let total = check(&solver, &problem)?;
-    // In real arithmetic, one more vector is needed to keep a conjugate pair together.
-    let capacity = (capacity(&solver, total) + usize::from(!T::COMPLEX && solver.ncv.is_none())).min(total);
-    // The number of simultaneous sums is the largest possible number of vectors.
-    let most = total.min(capacity + LEAST_ACTIVE) + 2;
-    let mut memory = SearchMemory::new(&solver, &problem, most)?;
-    let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
-    let basis = KrylovBasis::new(problem, false, BasisSize { total, capacity }, solver.seed, (reducer, stack))?;
-    let target = solver.k.min(total);
-    let (locked, restarts, seen) = (Vec::new(), 0, 0.0);
-    let mut search = GeneralSearch { solver, problem, basis, locked, total, target, capacity, restarts, seen };
-    search.basis.begin(0, solver.start)?;
+pub(super) fn find(vectors: &mut SearchVectors<'_>, settings: &SearchSettings<'_>) -> Result<GeneralEigen> {
+    let total = vectors.total;
+    let dimensions = Dimensions::of(settings, false, total);
+    let basis = KrylovBasis::new(vectors, false, dimensions, settings)?;
+    let target = settings.k.min(total);
+    let (settings, locked, capacity, restarts, seen) = (*settings, Vec::new(), dimensions.first, 0, 0.0);
+    let mut search = GeneralSearch { settings, basis, locked, total, target, capacity, restarts, seen };
+    search.basis.begin(0, settings.has_start)?;
     let all = target == 0 || search.run()? == Pause::Found;
     search.lock_converged()?;
-    let none_missing = !(all && target > 0 && solver.second_look) || search.look_again(most - 2)?;
+    let none_missing = !(all && target > 0 && settings.second_look) || search.look_again(dimensions.most)?;
     search.finish(all, none_missing)
 }
 
-impl<T: Scalar> GeneralSearch<'_, '_, T> {
+impl GeneralSearch<'_, '_> {
     /// Extend and restart the space until the wanted eigenvalues have converged.
     fn run(&mut self) -> Result<Pause> {
         let mut from = self.locked.len();
@@ -98,19 +91,19 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
     fn next(&mut self) -> Result<ControlFlow<Pause, Restart>> {
         let (l, m) = (self.locked.len(), self.basis.filled);
         let s = self.basis.h.block(l, m)?;
-        let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
+        let ritz = RitzValues::of(&s, self.settings.which, self.settings.real)?;
         let residuals = ritz.residuals(self.basis.beta)?;
         let largest = self.largest(&ritz);
         self.seen = self.seen.max(largest);
         if self.has_converged(&ritz, &residuals) {
             return Ok(ControlFlow::Break(Pause::Found));
         }
-        if self.basis.exhausted || self.restarts >= self.solver.max_restarts || m < l + 2 {
+        if self.basis.exhausted || self.restarts >= self.settings.max_restarts || m < l + 2 {
             return Ok(ControlFlow::Break(Pause::Limit));
         }
-        let count = converged(&self.solver, ritz.sizes().zip(residuals), largest);
-        let tolerance = |theta: f64| self.solver.allowed(theta, largest);
-        ritz.restart::<T>(&s, count, (self.basis.beta, &tolerance)).map(ControlFlow::Continue)
+        let count = converged(&self.settings, ritz.sizes().zip(residuals), largest);
+        let tolerance = |theta: f64| self.settings.allowed(theta, largest);
+        ritz.restart(&s, count, (self.basis.beta, &tolerance)).map(ControlFlow::Continue)
     }
 
     /// The largest |θ| of the locked values and the Ritz values.
@@ -122,10 +115,10 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
     fn has_converged(&self, ritz: &RitzValues, residuals: &[f64]) -> bool {
         let (l, largest) = (self.locked.len(), self.largest(ritz));
         let values: Vec<Complex64> = self.locked.iter().copied().chain(ritz.values()).collect();
-        let order = self.solver.which.order(&values, !T::COMPLEX, 0);
+        let order = self.settings.which.order(&values, self.settings.real, 0);
         let residual = |at: usize| if at < l { 0.0 } else { residuals[at - l] };
         let pairs = order.iter().map(|at| (values[*at].norm(), residual(*at)));
-        self.basis.exhausted || converged(&self.solver, pairs, largest) >= self.target
+        self.basis.exhausted || converged(&self.settings, pairs, largest) >= self.target
     }
 
     /// Restrict the space to the part that a restart keeps. Returns the number of vectors.
@@ -173,17 +166,17 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
     /// The restart that keeps only the wanted and converged values of all vectors, with this β.
     fn converged_alone(&self, beta: f64) -> Result<Restart> {
         let s = self.basis.h.block(0, self.basis.filled)?;
-        let mut ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
+        let mut ritz = RitzValues::of(&s, self.settings.which, self.settings.real)?;
         let largest = self.largest(&ritz);
-        let small = |(theta, residual): (f64, f64)| residual <= self.solver.allowed(theta, largest);
+        let small = |(theta, residual): (f64, f64)| residual <= self.settings.allowed(theta, largest);
         let small: Vec<bool> = ritz.sizes().zip(ritz.residuals(beta)?).map(small).collect();
         let count = ritz.move_forward(&small, self.target);
-        ritz.restart_with::<T>(&s, count, count)
+        ritz.restart_with(&s, count, count)
     }
 
     /// Run second looks until no wanted eigenvalue is missing. Returns whether this succeeded.
     fn look_again(&mut self, most: usize) -> Result<bool> {
-        let limit = LookLimit::after(self.basis.solves, self.solver.max_restarts);
+        let limit = LookLimit::after(self.basis.solves, self.settings.max_restarts);
         for _ in 0..looks(self.target) {
             if self.basis.exhausted {
                 return Ok(true);
@@ -219,7 +212,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         if self.basis.exhausted {
             return Ok(LookOutcome::Ended);
         }
-        let (strict, limit) = (self.solver.stricter(), limit.from((self.restarts, self.basis.solves)));
+        let (strict, limit) = (self.settings.stricter(), limit.from((self.restarts, self.basis.solves)));
         let (mut from, mut dropped) = (l, DroppedValues::default());
         self.basis.growth = 0.0;
         loop {
@@ -241,13 +234,13 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
     /// Decide how to continue a look. If the space is full, the result contains a restart.
     fn next_of_look(
         &self,
-        (region, strict): (&WantedRegion, &EigenSolver<'_, T>),
+        (region, strict): (&WantedRegion, &SearchSettings<'_>),
         limit: LookLimit,
         dropped: &mut DroppedValues,
     ) -> Result<ControlFlow<LookOutcome, Option<Restart>>> {
         let (l, m, beta) = (self.locked.len(), self.basis.filled, self.basis.beta);
         let s = self.basis.h.block(l, m)?;
-        let ritz = RitzValues::of(&s, self.solver.which, !T::COMPLEX)?;
+        let ritz = RitzValues::of(&s, self.settings.which, self.settings.real)?;
         let (values, largest): (Vec<Complex64>, f64) = (ritz.values().collect(), self.largest(&ritz));
         let residuals = ritz.residuals(beta)?;
         let wanted = values.iter().zip(residuals).filter(|(value, _)| region.contains(**value));
@@ -264,7 +257,7 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
         if limit.is_reached((self.restarts, self.basis.solves)) {
             return Ok(ControlFlow::Break(LookOutcome::Limit));
         }
-        let restart = ritz.restart::<T>(&s, 0, (beta, &|_| 0.0))?;
+        let restart = ritz.restart(&s, 0, (beta, &|_| 0.0))?;
         dropped.add(&values[restart.q.columns()..])?;
         Ok(ControlFlow::Continue(Some(restart)))
     }
@@ -272,8 +265,8 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
     /// The region of eigenvalues that come before the last found one.
     fn region(&self) -> WantedRegion {
         let largest = self.locked.iter().map(|theta| theta.norm()).fold(0.0, f64::max);
-        let distinct = |theta| self.solver.distinct(theta, largest);
-        WantedRegion::beyond((self.solver.which, !T::COMPLEX, false), (&self.locked, self.target), distinct)
+        let distinct = |theta| self.settings.distinct(theta, largest);
+        WantedRegion::beyond((self.settings.which, self.settings.real, false), (&self.locked, self.target), distinct)
     }
 
     /// Grow the capacity to at least this number of vectors. H keeps the block of the locked vectors.
@@ -288,10 +281,10 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
     }
 
     fn finish(mut self, all: bool, none_missing: bool) -> Result<GeneralEigen> {
-        let (solver, problem, n) = (self.solver, self.problem, self.problem.a.rows());
+        let (settings, operator, n) = (self.settings, self.basis.vectors.operator, self.basis.vectors.rows);
         let count = self.locked.len().min(self.target);
         let ready = self.basis.h.block(0, self.locked.len()).and_then(|h| {
-            let ritz = RitzValues::of(&h, solver.which, !T::COMPLEX)?;
+            let ritz = RitzValues::of(&h, settings.which, settings.real)?;
             Ok((reserved::<Complex64>(count)?, reserved::<Complex64>(count * n)?, ritz))
         });
         let (mut offsets, mut vectors, ritz) = self.basis.agree_on(ready)?;
@@ -304,24 +297,27 @@ impl<T: Scalar> GeneralSearch<'_, '_, T> {
                 vectors[conjugates..].iter_mut().for_each(|v| *v = v.conj());
                 continue;
             }
-            offsets.push(problem.offset(ritz.value(k, largest)));
+            offsets.push(operator.offset(ritz.value(k, largest)));
             let theta = ritz.form.t[(ritz.order[k], ritz.order[k])];
-            let equal = BESIDE_EQUAL * solver.allowed(theta.norm(), largest);
+            let equal = BESIDE_EQUAL * settings.allowed(theta.norm(), largest);
             let small = self.basis.agree_on(ritz.form.vector(ritz.order[k], equal))?;
             vectors.extend(self.basis.combination(&small)?);
         }
-        let checked = verify(
-            &solver,
-            &problem,
-            RitzPairs { offsets: &offsets, vectors: &vectors, largest: self.seen },
-            false,
-            self.basis.tools(),
-        )?;
+        let pairs = RitzPairs { offsets: &offsets, vectors: &vectors, largest: self.seen };
+        let checked = verify(&settings, pairs, false, self.basis.vectors)?;
         let Verified { values, residuals, norms, orthogonality, sound } = checked;
         let ending = EigenEnding::of(all && offsets.len() >= self.target, sound).if_none_missing(none_missing);
         let (restarts, solves) = (self.restarts, self.basis.solves);
-        let report =
-            EigenReport { ending, wanted: solver.k, residuals, norms, orthogonality, restarts, solves, complete: None };
+        let report = EigenReport {
+            ending,
+            wanted: settings.k,
+            residuals,
+            norms,
+            orthogonality,
+            restarts,
+            solves,
+            complete: None,
+        };
         Ok(GeneralEigen { values, offsets, vectors, report })
     }
 }
@@ -407,12 +403,7 @@ impl RitzValues {
     /// Make a restart, if the first `count` values have converged.
     ///
     /// It locks those whose Schur vectors have small residuals, too. The Schur vectors of nearly defective values may have large residuals.
-    fn restart<T: Scalar>(
-        mut self,
-        s: &ProjectedMatrix,
-        count: usize,
-        (beta, allowed): (f64, Allowed<'_>),
-    ) -> Result<Restart> {
+    fn restart(mut self, s: &ProjectedMatrix, count: usize, (beta, allowed): (f64, Allowed<'_>)) -> Result<Restart> {
         let m = s.rows();
         self.reorder();
         let small = |k: &usize| beta * self.form.u[(m - 1, *k)].norm() <= allowed(self.form.t[(*k, *k)].norm());
@@ -424,13 +415,13 @@ impl RitzValues {
         if self.pair[keep - 1] {
             keep = if keep + 1 < m { keep + 1 } else { (keep - 1).max(1) };
         }
-        self.ordered_restart::<T>(s, lock.min(keep), keep)
+        self.ordered_restart(s, lock.min(keep), keep)
     }
 
     /// Make a restart that keeps the first `keep` vectors, and locks the first `lock` of these.
-    fn restart_with<T: Scalar>(mut self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Result<Restart> {
+    fn restart_with(mut self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Result<Restart> {
         self.reorder();
-        self.ordered_restart::<T>(s, lock, keep)
+        self.ordered_restart(s, lock, keep)
     }
 
     /// Reorder the Schur form by the requested order.
@@ -439,10 +430,10 @@ impl RitzValues {
         self.order = (0..self.order.len()).collect();
     }
 
-    fn ordered_restart<T: Scalar>(&self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Result<Restart> {
+    fn ordered_restart(&self, s: &ProjectedMatrix, lock: usize, keep: usize) -> Result<Restart> {
         let (m, t) = (s.rows(), &self.form.t);
         let values = (0..lock).map(|k| t[(k, k)]).collect();
-        if T::COMPLEX || keep == 0 {
+        if !self.real || keep == 0 {
             return Ok(Restart { q: self.form.u.columns_at(0..keep)?, h: t.block(0, keep)?, values });
         }
         // Q spans an invariant space up to rounding errors, unless nearly equal values are on both sides of the cut.

@@ -1,22 +1,22 @@
 //! Hermitian problems: the thick-restart Lanczos method with locking, then second looks or eigenvalue counts.
 
-use super::basis::{BasisSize, KrylovBasis};
-use super::limits::{Search, capacity, converged, restart_size};
+use super::basis::KrylovBasis;
+use super::limits::{Dimensions, converged, restart_size};
 use super::look::{DroppedValues, LEAST_ACTIVE, LookLimit, LookOutcome, WantedRegion, looks, next_size};
+use super::vectors::SearchVectors;
 use super::verify::{RitzPairs, Verified, verify};
-use crate::problem::{EigenProblem, Which};
+use crate::problem::{SearchOperator, Which};
 use crate::projected::{ProjectedMatrix, hermitian_eigen};
-use crate::report::{EigenEnding, EigenReport, HermitianEigen};
-use crate::solver::{EigenSolver, EigenvaluesBelow};
-use bandsolve::memory::{reserved, zeroed};
-use bandsolve::vectors::{Reducer, widen};
-use bandsolve::{Complex64, RealScalar, Result, Scalar};
+use crate::report::{EigenEnding, EigenReport, GeneralEigen};
+use crate::solver::{EigenvaluesBelow, SearchSettings};
+use bandsolve::memory::zeroed;
+use bandsolve::{Complex64, Result};
 
 /// The state of the search. The first vectors of the basis belong to the `locked` eigenvalues of the operator.
-struct HermitianSearch<'a, 's, T: Scalar> {
-    solver: EigenSolver<'a, T>,
-    problem: EigenProblem<'a, T>,
-    basis: KrylovBasis<'a, 's, T>,
+struct HermitianSearch<'s, 'v> {
+    settings: SearchSettings<'s>,
+    operator: SearchOperator,
+    basis: KrylovBasis<'s, 'v>,
     locked: Vec<f64>,
     /// The largest modulus of a Ritz value so far.
     largest: f64,
@@ -54,36 +54,32 @@ pub(crate) const NEAR: f64 = 0.05;
 /// The maximum number of looks that find nothing although the counts show a missing eigenvalue.
 const VAIN: usize = 3;
 
-/// Find eigenpairs of a Hermitian problem.
-pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<HermitianEigen<T>> {
-    let total = super::verify::check(&solver, &problem)?;
-    let capacity = capacity(&solver, total);
-    // The number of simultaneous sums is the largest possible number of vectors.
-    let most = capacity.max(solver.k.saturating_add(LEAST_ACTIVE)).min(total) + 2;
-    let mut memory = super::verify::SearchMemory::new(&solver, &problem, most)?;
-    let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
-    let weighted = problem.b.is_some();
-    let basis = KrylovBasis::new(problem, weighted, BasisSize { total, capacity }, solver.seed, (reducer, stack))?;
-    let (locked, largest, restarts) = (Vec::new(), 0.0, 0);
-    let mut search = HermitianSearch { solver, problem, basis, locked, largest, total, capacity, restarts };
-    search.basis.begin(0, solver.start)?;
+/// Find eigenpairs of a Hermitian problem. The values are real.
+pub(super) fn find(vectors: &mut SearchVectors<'_>, settings: &SearchSettings<'_>) -> Result<GeneralEigen> {
+    let (total, operator) = (vectors.total, vectors.operator);
+    let dimensions = Dimensions::of(settings, true, total);
+    let basis = KrylovBasis::new(vectors, operator.mass, dimensions, settings)?;
+    let (locked, largest, capacity, restarts) = (Vec::new(), 0.0, dimensions.first, 0);
+    let mut search =
+        HermitianSearch { settings: *settings, operator, basis, locked, largest, total, capacity, restarts };
+    search.basis.begin(0, settings.has_start)?;
     let all = search.run()?;
     let (none_missing, complete) = if all { search.find_missing()? } else { (false, None) };
     search.finish((all, none_missing), complete)
 }
 
-impl<T: Scalar> HermitianSearch<'_, '_, T> {
+impl HermitianSearch<'_, '_> {
     /// Extend and restart the space until k pairs are locked. Returns whether they are, or no more exist.
     fn run(&mut self) -> Result<bool> {
-        let (mut from, target) = (self.locked.len(), self.solver.k);
+        let (mut from, target) = (self.locked.len(), self.settings.k);
         while self.locked.len() < target {
             self.basis.expand(from, self.capacity)?;
             let l = self.locked.len();
             let ritz = self.ritz(l)?;
             let (active, largest) = (ritz.theta.len(), self.largest);
             let pairs = ritz.order.iter().map(|i| (ritz.theta[*i].abs(), ritz.residuals[*i]));
-            let count = if active > 0 { converged(&self.solver, pairs, largest) } else { 0 };
-            if l + count >= target || self.basis.exhausted || self.restarts >= self.solver.max_restarts {
+            let count = if active > 0 { converged(&self.settings, pairs, largest) } else { 0 };
+            if l + count >= target || self.basis.exhausted || self.restarts >= self.settings.max_restarts {
                 self.lock(&ritz, &ritz.order[..count])?;
                 break;
             }
@@ -98,7 +94,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         let pairs = self.basis.h.block(l, m).map(hermitian_part).and_then(hermitian_eigen);
         let (theta, u) = self.basis.agree_on(pairs)?;
         let values: Vec<Complex64> = theta.iter().map(|theta| Complex64::from(*theta)).collect();
-        let order = self.solver.which.order(&values, true, preceding);
+        let order = self.settings.which.order(&values, true, preceding);
         let residuals = (0..m - l).map(|i| self.basis.beta * u[(m - l - 1, i)].norm()).collect();
         self.largest = theta.iter().fold(self.largest, |largest, theta| largest.max(theta.abs()));
         Ok(HermitianRitz { theta, u, residuals, order })
@@ -128,15 +124,15 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
 
     /// Count or look until no wanted eigenvalue is missing. Returns whether this succeeded, and whether counts prove it.
     fn find_missing(&mut self) -> Result<(bool, Option<bool>)> {
-        let (mut in_vain, limit) = (0, LookLimit::after(self.basis.solves, self.solver.max_restarts));
-        for _ in 0..looks(self.solver.k) {
+        let (mut in_vain, limit) = (0, LookLimit::after(self.basis.solves, self.settings.max_restarts));
+        for _ in 0..looks(self.settings.k) {
             if !self.basis.exhausted {
                 self.keep_wanted()?;
             }
             let counted = self.counted()?;
             let complete = (counted != CountOutcome::Nothing).then_some(counted == CountOutcome::Proved);
             let enough =
-                counted == CountOutcome::Proved || counted != CountOutcome::Missing && !self.solver.second_look;
+                counted == CountOutcome::Proved || counted != CountOutcome::Missing && !self.settings.second_look;
             if enough || self.basis.exhausted || self.locked.is_empty() {
                 return Ok((true, complete));
             }
@@ -147,14 +143,14 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
                 LookOutcome::Limit => return Ok((false, complete)),
             }
         }
-        Ok((false, self.solver.count.map(|_| false)))
+        Ok((false, self.settings.count.map(|_| false)))
     }
 
     /// Keep only the first k locked pairs in the requested order.
     fn keep_wanted(&mut self) -> Result<()> {
         let (l, mut order) = (self.locked.len(), self.order());
-        if l > self.solver.k {
-            order.truncate(self.solver.k);
+        if l > self.settings.k {
+            order.truncate(self.settings.k);
             let wanted = ProjectedMatrix::identity(l).and_then(|unit| unit.columns_at(order.iter().copied()));
             self.basis.compress(0, wanted)?;
             self.locked = order.iter().map(|k| self.locked[*k]).collect();
@@ -178,7 +174,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         if self.basis.exhausted {
             return Ok(LookOutcome::Ended);
         }
-        let (strict, limit) = (self.solver.stricter(), limit.from((self.restarts, self.basis.solves)));
+        let (strict, limit) = (self.settings.stricter(), limit.from((self.restarts, self.basis.solves)));
         let (mut from, mut dropped) = (l, DroppedValues::default());
         self.basis.growth = 0.0;
         loop {
@@ -216,20 +212,20 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
     fn region(&self, times: f64) -> WantedRegion {
         let values: Vec<Complex64> = self.locked.iter().map(|theta| Complex64::from(*theta)).collect();
         let largest = values.iter().fold(self.largest, |largest, theta| largest.max(theta.norm()));
-        let distinct = |theta| times * self.solver.distinct(theta, largest);
-        WantedRegion::beyond((self.solver.which, true, true), (&values, self.solver.k), distinct)
+        let distinct = |theta| times * self.settings.distinct(theta, largest);
+        WantedRegion::beyond((self.settings.which, true, true), (&values, self.settings.k), distinct)
     }
 
     /// Count the eigenvalues that come before the last found one.
     fn counted(&mut self) -> Result<CountOutcome> {
-        let Some(below) = self.solver.count else { return Ok(CountOutcome::Nothing) };
+        let Some(below) = self.settings.count else { return Ok(CountOutcome::Nothing) };
         if self.locked.is_empty() {
             return Ok(CountOutcome::Proved);
         }
         let (mut missing, size) = (true, self.size()?);
         // For a zero matrix, the size is 0, but distances must stay positive.
-        let rounding = (8.0 * T::Real::EPSILON.to_f64() * size).max(f64::MIN_POSITIVE);
-        let error = self.solver.limit(self.total as f64) * size;
+        let rounding = (8.0 * self.settings.epsilon * size).max(f64::MIN_POSITIVE);
+        let error = self.settings.limit(self.total as f64) * size;
         // Count beside the last eigenvalue. Count at a second place if the first count fails: another eigenvalue may lie at the first place.
         for times in [1.0, 2.0] {
             match self.count_beyond(below, (times, times * rounding, times * error))? {
@@ -244,7 +240,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
     /// The size of A − σB for a vector of norm 1 in the inner product. Rounding errors of counts are proportional to this number.
     fn size(&mut self) -> Result<f64> {
         let [norm, size] = self.basis.norms_of_product()?;
-        let sigma = self.problem.shift().map_or(0.0, |sigma| widen(sigma).norm());
+        let sigma = self.operator.shift().map_or(0.0, |sigma| sigma.norm());
         let largest = self.offsets().iter().fold(0.0_f64, |largest, offset| largest.max(offset.abs()));
         Ok(norm * size + sigma + largest)
     }
@@ -258,8 +254,8 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         (times, rounding, error): (f64, f64, f64),
     ) -> Result<Option<(usize, usize)>> {
         let (offsets, level) = (self.offsets(), self.region(times).level());
-        let last = offsets[self.solver.k.min(offsets.len()) - 1].abs();
-        let sigma = self.problem.shift().map_or(0.0, |sigma| widen(sigma).re);
+        let last = offsets[self.settings.k.min(offsets.len()) - 1].abs();
+        let sigma = self.operator.shift().map_or(0.0, |sigma| sigma.re);
         let computed = |inside: &dyn Fn(f64) -> bool| offsets.iter().filter(|offset| inside(**offset)).count();
         let within =
             |radius: f64| -> Result<usize> { Ok(below(sigma + radius)?.saturating_sub(below(sigma - radius)?)) };
@@ -271,8 +267,8 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
                 _ => Some((0, 1)),
             })
         };
-        Ok(match (self.solver.which, self.problem.shift()) {
-            (_, Some(_)) if !self.problem.is_shifted() => None,
+        Ok(match (self.settings.which, self.operator.shift()) {
+            (_, Some(_)) if !self.operator.is_shifted() => None,
             // An eigenvalue at the distance δ causes errors of approximately ε·d²/δ at the distance d. They can change the order of distances.
             (Which::LargestMagnitude, Some(_)) if offsets[0].abs() < NEAR * last => {
                 near((last - error).max(1.0 / level))?
@@ -297,47 +293,32 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
 
     /// The offsets λ − σ of all locked values, in the requested order.
     fn offsets(&self) -> Vec<f64> {
-        self.order().iter().map(|k| self.problem.offset(Complex64::from(self.locked[*k])).re).collect()
+        self.order().iter().map(|k| self.operator.offset(Complex64::from(self.locked[*k])).re).collect()
     }
 
     fn order(&self) -> Vec<usize> {
         let values: Vec<Complex64> = self.locked.iter().map(|theta| Complex64::from(*theta)).collect();
-        self.solver.which.order(&values, true, 0)
+        self.settings.which.order(&values, true, 0)
     }
 
-    fn finish(mut self, (all, none_missing): (bool, bool), complete: Option<bool>) -> Result<HermitianEigen<T>> {
+    fn finish(self, (all, none_missing): (bool, bool), complete: Option<bool>) -> Result<GeneralEigen> {
         let order = self.order();
-        let chosen = &order[..order.len().min(self.solver.k)];
+        let chosen = &order[..order.len().min(self.settings.k)];
         let offsets: Vec<Complex64> =
-            chosen.iter().map(|k| self.problem.offset(Complex64::from(self.locked[*k]))).collect();
-        let len = chosen.len() * self.problem.a.rows();
-        let room = reserved(len).and_then(|vectors| Ok((vectors, zeroed(len)?)));
-        let (mut vectors, mut wide): (Vec<T>, Vec<Complex64>) = self.basis.agree_on(room)?;
-        chosen.iter().for_each(|k| vectors.extend_from_slice(self.basis.vector(*k)));
-        wide.iter_mut().zip(&vectors).for_each(|(wide, x)| *wide = widen(*x));
-        let solver = self.solver;
-        let checked = verify(
-            &solver,
-            &self.problem,
-            RitzPairs { offsets: &offsets, vectors: &wide, largest: self.largest },
-            true,
-            self.basis.tools(),
-        )?;
-        let Verified { values, residuals, norms, orthogonality, sound } = checked;
+            chosen.iter().map(|k| self.operator.offset(Complex64::from(self.locked[*k]))).collect();
+        let Self { settings, basis, largest, restarts, .. } = self;
+        let (n, solves) = (basis.vectors.rows, basis.solves);
+        let mut vectors: Vec<Complex64> = basis.agree_on(zeroed(chosen.len() * n))?;
+        for (k, x) in chosen.iter().zip(vectors.chunks_exact_mut(n.max(1))) {
+            basis.vectors.of.elements(basis.vector(*k), x);
+        }
+        let pairs = RitzPairs { offsets: &offsets, vectors: &vectors, largest };
+        let Verified { values, residuals, norms, orthogonality, sound } =
+            verify(&settings, pairs, true, basis.vectors)?;
         let ending = EigenEnding::of(all, sound).if_none_missing(none_missing);
-        let report = EigenReport {
-            ending,
-            wanted: solver.k,
-            residuals,
-            norms,
-            orthogonality,
-            restarts: self.restarts,
-            solves: self.basis.solves,
-            complete,
-        };
-        let values = values.iter().map(|value| value.re).collect();
-        let offsets = offsets.iter().map(|offset| offset.re).collect();
-        Ok(HermitianEigen { values, offsets, vectors, report })
+        let wanted = settings.k;
+        let report = EigenReport { ending, wanted, residuals, norms, orthogonality, restarts, solves, complete };
+        Ok(GeneralEigen { values, offsets, vectors, report })
     }
 }
 

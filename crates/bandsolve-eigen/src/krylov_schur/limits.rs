@@ -1,24 +1,38 @@
 //! The limits of a search: the dimension of the Krylov space, the tolerances, the vectors that a restart keeps.
 
-use super::look::STRICTER;
-use crate::problem::EigenProblem;
+use super::look::{LEAST_ACTIVE, STRICTER};
 use crate::report::EigenEnding;
-use crate::solver::EigenSolver;
-use bandsolve::{RealScalar, Scalar};
+use crate::solver::SearchSettings;
 
-/// The settings of a search, and its problem.
-pub(super) type Search<'a, T> = (EigenSolver<'a, T>, EigenProblem<'a, T>);
-
-/// The maximum dimension of the Krylov space: `ncv` or its default, but at least k + 2 and at most n.
-pub(super) fn capacity<T: Scalar>(solver: &EigenSolver<'_, T>, total: usize) -> usize {
-    let wished = solver.ncv.unwrap_or_else(|| solver.k.saturating_mul(2).saturating_add(6).max(16));
-    wished.max(solver.k.saturating_add(2)).min(total)
+/// The largest dimensions of the Krylov space.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Dimensions {
+    /// In the first search.
+    pub first: usize,
+    /// In the second looks.
+    pub most: usize,
 }
 
-impl<T: Scalar> EigenSolver<'_, T> {
+impl Dimensions {
+    /// For a search in `total` dimensions. The first search uses `ncv` or its default, but at least k + 2 and at most n.
+    pub fn of(settings: &SearchSettings<'_>, hermitian: bool, total: usize) -> Self {
+        let k = settings.k;
+        // In general problems with real numbers, one more vector is needed to keep a conjugate pair together.
+        let beside = usize::from(!hermitian && settings.real);
+        let wished =
+            settings.ncv.unwrap_or_else(|| k.saturating_mul(2).saturating_add(6).max(16).saturating_add(beside));
+        let first = wished.max(k.saturating_add(2)).min(total);
+        // The search may have found the conjugate of the last eigenvalue, too.
+        let looks = settings.second_look || settings.count.is_some();
+        let least = if looks { k.saturating_add(1 + LEAST_ACTIVE) } else { 0 };
+        Self { first, most: first.max(least).min(total) }
+    }
+}
+
+impl SearchSettings<'_> {
     /// The largest ‖OP·x − θ·x‖ at which a pair has converged: tol·|θ|, or the rounding errors of the largest |θ|.
     pub(super) fn allowed(&self, theta: f64, largest: f64) -> f64 {
-        let rounding = 4.0 * T::Real::EPSILON.to_f64();
+        let rounding = 4.0 * self.epsilon;
         (self.inner_tolerance().max(rounding) * theta).max(rounding * largest)
     }
 
@@ -29,7 +43,7 @@ impl<T: Scalar> EigenSolver<'_, T> {
 
     /// The smallest distance between the keys of two different eigenvalues: twice the tolerance, or the rounding errors of a few products.
     pub(super) fn distinct(&self, theta: f64, largest: f64) -> f64 {
-        let rounding = 32.0 * T::Real::EPSILON.to_f64();
+        let rounding = 32.0 * self.epsilon;
         ((2.0 * self.inner_tolerance()).max(rounding) * theta).max(rounding * largest)
     }
 
@@ -40,12 +54,8 @@ impl<T: Scalar> EigenSolver<'_, T> {
 }
 
 /// The number of leading pairs (|θ|, residual) that have converged.
-pub(super) fn converged<T: Scalar>(
-    solver: &EigenSolver<'_, T>,
-    pairs: impl Iterator<Item = (f64, f64)>,
-    largest: f64,
-) -> usize {
-    pairs.take_while(|(theta, residual)| *residual <= solver.allowed(*theta, largest)).count()
+pub(super) fn converged(settings: &SearchSettings<'_>, pairs: impl Iterator<Item = (f64, f64)>, largest: f64) -> usize {
+    pairs.take_while(|(theta, residual)| *residual <= settings.allowed(*theta, largest)).count()
 }
 
 impl EigenEnding {

@@ -2,32 +2,40 @@
 //!
 //! Names in the source: V is the basis, H the Rayleigh quotient, β·v the residual, and U contains the Schur vectors of H.
 //!
+//! A search sees its vectors only through [`Vectors`](bandsolve::vectors::Vectors), so it is the same for all number types. [`host`] provides vectors in the
+//! memory of the CPU.
+//!
 //! # Source
 //! G. W. Stewart, A Krylov–Schur algorithm for large eigenproblems, SIAM J. Matrix Anal. Appl. 23 (2002).
 
+mod anywhere;
 mod basis;
 mod door;
 mod general;
 mod hermitian;
+mod host;
 mod limits;
 mod look;
+mod scaling;
+mod vectors;
 mod verify;
 
+pub use anywhere::SearchAnywhere;
 pub(crate) use basis::PRODUCT;
 pub(crate) use hermitian::NEAR;
+pub(crate) use host::residuals_of;
 
 use crate::problem::EigenProblem;
-use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
+use crate::report::{GeneralEigen, HermitianEigen};
 use crate::solver::EigenSolver;
-use bandsolve::vectors::Reducer;
-use bandsolve::{Complex64, Result, Scalar};
+use bandsolve::{Result, Scalar};
 use bandsolve_kernel::by_type;
 
 by_type! {
-    /// [`hermitian::find`] for every number type. Compiling it in this crate keeps compile times of callers short.
-    struct FindHermitian<'a>: limits::Search<'a, T> => Result<HermitianEigen<T>> = door::hermitian;
-    /// [`general::find`] for every number type, compiled in this crate.
-    struct FindGeneral<'a>: limits::Search<'a, T> => Result<GeneralEigen> = door::general;
+    /// [`host::hermitian`] for every number type. Compiling it in this crate keeps compile times of callers short.
+    struct FindHermitian<'a>: host::Search<'a, T> => Result<HermitianEigen<T>> = host::hermitian;
+    /// [`host::general`] for every number type, compiled in this crate.
+    struct FindGeneral<'a>: host::Search<'a, T> => Result<GeneralEigen> = host::general;
 }
 
 impl<T: Scalar> EigenSolver<'_, T> {
@@ -88,27 +96,4 @@ impl<T: Scalar> EigenSolver<'_, T> {
     pub fn general(&self, problem: &EigenProblem<'_, T>) -> Result<GeneralEigen> {
         T::by_type::<FindGeneral<'_>>((*self, *problem))
     }
-}
-
-/// Replace the residuals in a report by the residuals of these pairs.
-pub(crate) fn residuals_of<T: Scalar>(
-    solver: &EigenSolver<'_, T>,
-    problem: &EigenProblem<'_, T>,
-    pairs: (&[Complex64], &[Complex64]),
-    report: EigenReport,
-) -> Result<EigenReport> {
-    let mut memory = verify::SearchMemory::new(solver, problem, 2)?;
-    let (mut reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), 2, memory.stack());
-    let checked = verify::verify(
-        solver,
-        problem,
-        verify::RitzPairs { offsets: pairs.0, vectors: pairs.1, largest: 0.0 },
-        false,
-        (&mut reducer, stack),
-    )?;
-    // The caller prescribes the values, so missing eigenvalues do not change the ending.
-    let all = matches!(report.ending, EigenEnding::Converged | EigenEnding::Incomplete);
-    let ending = EigenEnding::of(all, checked.sound);
-    let (residuals, norms, orthogonality) = (checked.residuals, checked.norms, checked.orthogonality);
-    Ok(EigenReport { ending, residuals, norms, orthogonality, ..report })
 }

@@ -1,24 +1,26 @@
 //! Checks of the arguments before a search, and residuals of the pairs after the search.
+//!
+//! Residuals are complex and in double precision, for all number types. So only products are computed by the vectors of the search.
 
+use super::vectors::{IMAGE, SPARE, SearchVectors};
 use crate::problem::EigenProblem;
 use crate::projected::ZERO;
 use crate::random::unit;
 use crate::report::EigenEnding;
-use crate::solver::EigenSolver;
-use bandsolve::dyn_stack::PodStack;
+use crate::solver::{EigenSolver, SearchSettings};
+use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::memory::{collected, reserved, zeroed};
-use bandsolve::vectors::{Reducer, agree, agree_alike, agree_on, digest, narrow, widen};
-use bandsolve::{Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
+use bandsolve::vectors::{Operator, Reducer, agree, agree_alike, agree_on, digest};
+use bandsolve::{Communicator, Complex64, Error, Result, Scalar};
 
 /// The scratch memory of a search.
 pub(super) struct SearchMemory(Vec<f64>);
 
 impl SearchMemory {
-    /// Allocate memory for products with the operators, and for this number of simultaneous sums. All processes call it.
-    pub fn new<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>, sums: usize) -> Result<Self> {
-        let needed = Reducer::scratch(problem.a.rows(), sums).and(problem.scratch());
+    /// Allocate this memory. All processes call it.
+    pub fn new(communicator: &dyn Communicator, needed: StackReq) -> Result<Self> {
         let bytes = needed.unaligned_bytes_required();
-        agree_on(solver.communicator, zeroed(bytes.div_ceil(size_of::<f64>()))).map(Self)
+        agree_on(communicator, zeroed(bytes.div_ceil(size_of::<f64>()))).map(Self)
     }
 
     pub fn stack(&mut self) -> &mut PodStack {
@@ -28,26 +30,39 @@ impl SearchMemory {
 
 /// Check the arguments on all processes. Returns the total number of rows, which is also the number of eigenvalues.
 pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>) -> Result<usize> {
-    let n = problem.a.rows();
-    let tolerance = match solver.tol >= 0.0 && solver.tol < 1.0 {
-        true => Ok(()),
-        false => Err(Error::invalid("tol", format!("is {}", solver.tol), "a number of at least 0 and less than 1")),
-    };
+    let (n, settings) = (problem.a.rows(), &solver.settings);
     let start = || check_start(solver.start.unwrap_or(&[]), solver.start.map_or(0, |_| n));
-    let total = agree(solver.communicator, n, problem.check().and(tolerance).and_then(|()| start()))?;
+    let result = problem.check().and(settings.check_tolerance()).and_then(|()| start());
+    let total = agree(settings.communicator, n, result)?;
     // With different settings, processes would run different searches and wait for each other for ever.
-    let EigenSolver { k, which, ncv, tol, max_restarts, norms, second_look, .. } = solver;
-    let optional = [solver.start.is_some(), solver.count.is_some(), problem.b.is_some(), problem.is_shifted()];
-    let shift: Option<Complex64> = problem.shift().map(widen);
-    agree_alike(solver.communicator, digest(&(k, which, ncv, tol, max_restarts, norms, second_look, optional, shift)))?;
-    if solver.k > total {
-        let expected = format!("at most one eigenvalue for each of the {total} rows");
-        return Err(Error::invalid("k", format!("is {}", solver.k), expected));
-    }
+    let SearchSettings { k, which, ncv, tol, max_restarts, norms, second_look, .. } = settings;
+    let operator = problem.operator();
+    let optional = [settings.has_start, settings.count.is_some(), operator.mass, operator.is_shifted()];
+    let options = digest(&(k, which, ncv, tol, max_restarts, norms, second_look, optional, operator.shift()));
+    agree_alike(settings.communicator, options)?;
+    settings.check_number(total)?;
     Ok(total)
 }
 
-fn check_start<T: Scalar>(start: &[T], expected: usize) -> Result<()> {
+impl SearchSettings<'_> {
+    pub(super) fn check_tolerance(&self) -> Result<()> {
+        match self.tol >= 0.0 && self.tol < 1.0 {
+            true => Ok(()),
+            false => Err(Error::invalid("tol", format!("is {}", self.tol), "a number of at least 0 and less than 1")),
+        }
+    }
+
+    pub(super) fn check_number(&self, total: usize) -> Result<()> {
+        let expected = || format!("at most one eigenvalue for each of the {total} rows");
+        match self.k <= total {
+            true => Ok(()),
+            false => Err(Error::invalid("k", format!("is {}", self.k), expected())),
+        }
+    }
+}
+
+/// Check the length of the start vector, and that its numbers are finite.
+pub(super) fn check_start<T: Scalar>(start: &[T], expected: usize) -> Result<()> {
     if start.len() != expected {
         return Err(Error::Shape { what: "start", expected, got: start.len() });
     }
@@ -61,14 +76,14 @@ pub(super) struct Verified {
     pub residuals: Vec<f64>,
     pub norms: [f64; 2],
     pub orthogonality: f64,
-    /// Whether all residuals are at most [`EigenSolver::limit`].
+    /// Whether all residuals are at most [`SearchSettings::limit`].
     pub sound: bool,
 }
 
 /// The largest residual that rounding errors explain, in units of ε·√n.
 const ROUNDING: f64 = 32.0;
 
-impl<T: Scalar> EigenSolver<'_, T> {
+impl SearchSettings<'_> {
     /// The largest acceptable residual, relative to ‖A‖ + |λ|·‖B‖: the tolerance, or the residual that rounding errors explain.
     ///
     /// A rounded vector differs from the eigenvector by ε/2 of its norm. Each product, projection and restart adds a few ε. So ‖A·x − λ·x‖ is a
@@ -81,24 +96,20 @@ impl<T: Scalar> EigenSolver<'_, T> {
     }
 
     fn rounding(&self, total: f64) -> f64 {
-        ROUNDING * T::Real::EPSILON.to_f64() * total.sqrt()
+        ROUNDING * self.epsilon * total.sqrt()
     }
 }
 
 /// Compute ‖A·x‖/‖x‖ and ‖B·x‖/‖x‖ for a random vector x.
-pub(super) fn probe<T: Scalar>(
-    problem: &EigenProblem<'_, T>,
-    (reducer, stack): (&mut Reducer<'_>, &mut PodStack),
-) -> Result<[f64; 2]> {
-    let n = problem.a.rows();
-    let (mut x, mut image): (Vec<T>, Vec<T>) = reducer.agree_on(zeroed(n).and_then(|x| Ok((x, zeroed(n)?))))?;
-    x.iter_mut().enumerate().for_each(|(i, x)| *x = T::from_real(T::Real::from_f64(unit(1, i as u64))));
-    let size = reducer.norm(&x);
+pub(super) fn probe(vectors: &mut SearchVectors<'_>) -> Result<[f64; 2]> {
+    vectors.of.set(SPARE, None, &|i| Complex64::from(unit(1, i as u64)));
+    let size = vectors.of.norm(SPARE);
     let mut norms = [0.0, 1.0];
-    for (norm, operator) in norms.iter_mut().zip([Some(problem.a), problem.b]) {
+    let operators = [Some(Operator::Matrix), vectors.operator.mass.then_some(Operator::Mass)];
+    for (norm, operator) in norms.iter_mut().zip(operators) {
         let Some(operator) = operator else { continue };
-        operator.apply(&x, &mut image, stack)?;
-        let of_image = reducer.norm(&image);
+        vectors.apply(operator, SPARE, IMAGE)?;
+        let of_image = vectors.of.norm(IMAGE);
         *norm = if size > 0.0 { of_image / size } else { 0.0 };
     }
     Ok(norms)
@@ -124,32 +135,35 @@ pub(super) struct RitzPairs<'a> {
 }
 
 /// Compute the residuals of the pairs. For Hermitian problems, also compute the orthogonality of the vectors.
-pub(super) fn verify<T: Scalar>(
-    solver: &EigenSolver<'_, T>,
-    problem: &EigenProblem<'_, T>,
+pub(super) fn verify(
+    settings: &SearchSettings<'_>,
     RitzPairs { offsets, vectors, largest }: RitzPairs<'_>,
     hermitian: bool,
-    (reducer, stack): (&mut Reducer<'_>, &mut PodStack),
+    search: &mut SearchVectors<'_>,
 ) -> Result<Verified> {
-    let n = problem.a.rows();
-    let sigma = problem.shift().map_or(ZERO, widen);
+    let (n, communicator, operator) = (search.rows, settings.communicator, search.operator);
+    let sigma = operator.shift().unwrap_or(ZERO);
     let values = || collected(offsets.iter().map(|offset| sigma + offset));
-    let memory = || Ok((zeroed(2 * n)?, zeroed(2 * n)?, values()?, reserved(offsets.len())?));
-    let (mut spare, mut products, values, mut parts): (Vec<T>, Vec<Complex64>, _, Vec<(f64, f64)>) =
-        reducer.agree_on(memory())?;
-    let mut seen = match solver.probed {
+    let memory = || Ok((zeroed(n)?, zeroed(2 * n)?, values()?, reserved(offsets.len())?));
+    let (mut image, mut products, values, mut parts): (Vec<Complex64>, Vec<Complex64>, _, Vec<(f64, f64)>) =
+        agree_on(communicator, memory())?;
+    let mut seen = match settings.probed {
         Some(probed) => probed,
-        None => probe(problem, (&mut *reducer, &mut *stack))?,
+        None => probe(search)?,
     };
+    let mut memory = SearchMemory::new(communicator, Reducer::scratch(n, 2))?;
+    let (mut reducer, _) = Reducer::new(communicator, n, 2, memory.stack());
     let mut gram = 0.0_f64;
     for k in 0..offsets.len() {
         let x = &vectors[k * n..][..n];
         let (ax, bx) = products.split_at_mut(n);
-        let zero = zero_parts::<T>(x, reducer);
-        product(problem.a, (x, zero), ax, &mut spare, stack)?;
-        match problem.b {
-            Some(b) => product(b, (x, zero), bx, &mut spare, stack)?,
-            None => bx.copy_from_slice(x),
+        let zero = if settings.real { zero_parts(x, &mut reducer) } else { [false; 2] };
+        let x_parts = ComplexParts { x, zero, real: settings.real };
+        x_parts.product(Operator::Matrix, ax, &mut image, search)?;
+        if operator.mass {
+            x_parts.product(Operator::Mass, bx, &mut image, search)?;
+        } else {
+            bx.copy_from_slice(x);
         }
         let size = reducer.norm(x);
         if size > 0.0 {
@@ -165,57 +179,61 @@ pub(super) fn verify<T: Scalar>(
         ax.iter_mut().zip(&*bx).for_each(|(a, b)| *a -= values[k] * b);
         parts.push((reducer.norm(ax), size));
     }
-    let norms = solver.norms.unwrap_or(seen);
+    let norms = settings.norms.unwrap_or(seen);
     let scaled = |(value, (residual, size)): (&Complex64, &(f64, f64))| {
         let scale = (norms[0] + value.norm() * norms[1]) * size;
         if scale > 0.0 { residual / scale } else { *residual }
     };
     let residuals: Vec<f64> = values.iter().zip(&parts).map(scaled).collect();
-    let mut total = [n as f64];
-    solver.communicator.sum(&mut total);
     // Products with B⁻¹·A have rounding errors of the size of its largest eigenvalue.
-    let largest = if problem.b.is_some() && !problem.is_shifted() { largest } else { 0.0 };
+    let largest = if operator.mass && !operator.is_shifted() { largest } else { 0.0 };
     let limit = |value: Complex64| {
         let [of_value, of_largest] = [value.norm(), largest.max(value.norm())].map(|size| norms[0] + size * norms[1]);
         let spread = if of_value > 0.0 { of_largest / of_value } else { 1.0 };
-        solver.tol.max(solver.rounding(total[0]) * spread)
+        settings.tol.max(settings.rounding(search.total as f64) * spread)
     };
-    let sound = !solver.judged || values.iter().zip(&residuals).all(|(value, residual)| *residual <= limit(*value));
+    let sound = !settings.judged || values.iter().zip(&residuals).all(|(value, residual)| *residual <= limit(*value));
     Ok(Verified { values, residuals, norms, orthogonality: gram, sound })
 }
 
-/// Whether the real and the imaginary part of a vector are zero on all processes. In complex arithmetic, the result is `[false; 2]`.
-fn zero_parts<T: Scalar>(x: &[Complex64], reducer: &mut Reducer<'_>) -> [bool; 2] {
+/// Whether the real and the imaginary part of a vector are zero on all processes.
+fn zero_parts(x: &[Complex64], reducer: &mut Reducer<'_>) -> [bool; 2] {
     let mut sums = [ZERO; 2];
-    if !T::COMPLEX {
-        reducer.sums((), &mut sums, &|rows, (), sums| {
-            for x in &x[rows] {
-                sums[0] += x.re.abs();
-                sums[1] += x.im.abs();
-            }
-        });
-    }
-    sums.map(|sum| !T::COMPLEX && sum.re == 0.0)
+    reducer.sums((), &mut sums, &|rows, (), sums| {
+        for x in &x[rows] {
+            sums[0] += x.re.abs();
+            sums[1] += x.im.abs();
+        }
+    });
+    sums.map(|sum| sum.re == 0.0)
 }
 
-/// Compute y = A·x for a complex vector.
-///
-/// In real arithmetic, the real and the imaginary part are separate products, and zero parts are skipped. All processes skip the same parts.
-fn product<T: Scalar>(
-    a: &dyn LinearOperator<T>,
-    (x, zero): (&[Complex64], [bool; 2]),
-    y: &mut [Complex64],
-    spare: &mut [T],
-    stack: &mut PodStack,
-) -> Result<()> {
-    let (part, image) = spare.split_at_mut(x.len());
-    y.fill(ZERO);
-    let parts: &[Complex64] = if T::COMPLEX { &[Complex64::ONE] } else { &[Complex64::ONE, Complex64::I] };
-    for (unit, _) in parts.iter().zip(zero).filter(|(_, zero)| !zero) {
-        let of = |x: &Complex64| if T::COMPLEX { *x } else { x * unit.conj() };
-        part.iter_mut().zip(x).for_each(|(part, x)| *part = narrow(of(x)));
-        a.apply(part, image, stack)?;
-        y.iter_mut().zip(&*image).for_each(|(y, image)| *y += unit * widen(*image));
+/// A complex vector whose products are computed in real arithmetic if the number type is real.
+struct ComplexParts<'x> {
+    x: &'x [Complex64],
+    /// Whether the real and the imaginary part are zero on all processes, so that all processes skip the same products.
+    zero: [bool; 2],
+    real: bool,
+}
+
+impl ComplexParts<'_> {
+    /// Compute y = A·x. In real arithmetic, the real and the imaginary part are separate products, and zero parts are skipped.
+    fn product(
+        &self,
+        operator: Operator,
+        y: &mut [Complex64],
+        image: &mut [Complex64],
+        search: &mut SearchVectors<'_>,
+    ) -> Result<()> {
+        let Self { x, zero, real } = *self;
+        y.fill(ZERO);
+        let parts: &[Complex64] = if real { &[Complex64::ONE, Complex64::I] } else { &[Complex64::ONE] };
+        for (unit, _) in parts.iter().zip(zero).filter(|(_, zero)| !zero) {
+            search.of.set(SPARE, None, &|i| if real { x[i] * unit.conj() } else { x[i] });
+            search.apply(operator, SPARE, IMAGE)?;
+            search.of.elements(IMAGE, image);
+            y.iter_mut().zip(&*image).for_each(|(y, image)| *y += unit * image);
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -8,6 +8,7 @@ pub(crate) use schur::{SchurForm, schur};
 
 use bandsolve::memory::{copied, zeroed};
 use bandsolve::{Complex64, Result};
+use bandsolve_kernel::view::View;
 use core::ops::{Index, IndexMut};
 
 pub(crate) const ZERO: Complex64 = Complex64::new(0.0, 0.0);
@@ -50,6 +51,10 @@ impl ProjectedMatrix {
 
     pub fn column_mut(&mut self, j: usize) -> &mut [Complex64] {
         &mut self.entries[j * self.rows..][..self.rows]
+    }
+
+    pub fn view(&self) -> View<'_, Complex64> {
+        View::new(&self.entries, self.rows, self.columns)
     }
 
     /// Copy the rows and columns `from .. to` of a square matrix.

@@ -5,7 +5,7 @@ mod systems;
 
 use crate::csr::DeviceCsr;
 use crate::device::{DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, check_len};
-use crate::krylov::DeviceOperator;
+use crate::operator::DeviceOperator;
 use bandsolve::matrix::Index;
 use bandsolve::{Error, Result};
 use bandsolve_sparse::{Csr, MultigridOptions, MultigridParts, Preconditioner, PreconditionerKind};

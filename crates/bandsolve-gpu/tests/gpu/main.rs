@@ -2,6 +2,7 @@
 //! emulated devices also find data races, and with the name `waves`, they have waves of 64 lanes.
 
 mod conformance;
+mod eigen;
 mod forest;
 mod krylov;
 mod oracle;

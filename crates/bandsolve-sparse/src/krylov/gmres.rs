@@ -121,7 +121,7 @@ pub(super) fn cycle(
         run.apply(z, w)?;
         // hᵢⱼ = vᵢᴴ·w and w ← w − Σᵢ hᵢⱼ·vᵢ for i ≤ j; hⱼ₊₁ⱼ = ‖w‖₂
         let column = small.column(j);
-        let norm = run.vectors.orthogonalize(basis, w, &mut column[..=j], &mut again[..=j]);
+        let norm = run.vectors.orthogonalize([basis; 2], w, &mut column[..=j], &mut again[..=j]);
         column[j + 1] = Complex64::from(norm);
         let whole = norm_of(&column[..=j + 1]);
         // No new direction: the space contains the solution, or the matrix is singular.

@@ -147,7 +147,7 @@ fn random_basis(run: &mut KrylovRun<'_>, h: &mut [Complex64], again: &mut [Compl
             let part = |shift: u32| f64::from((bits >> shift) as u32) / f64::from(u32::MAX) - 0.5;
             Complex64::new(part(0), part(32))
         });
-        let norm = run.vectors.orthogonalize(FIRST, own(k), &mut h[..k], &mut again[..k]);
+        let norm = run.vectors.orthogonalize([FIRST; 2], own(k), &mut h[..k], &mut again[..k]);
         run.compute(LinearCombination::of(own(k), &[((1.0 / norm).into(), own(k))]));
     }
 }

@@ -381,7 +381,7 @@ impl<T: Scalar> KrylovCall<'_, T> {
         let (small, stack) = stack.make_raw::<Complex64>(method.small_numbers());
         let (length, alignment) = (HostVectors::<T>::stride(n) * (FIRST + vectors), HostVectors::<T>::ALIGNMENT);
         let (work, stack) = stack.make_aligned_raw::<T>(length, alignment);
-        let mut vectors = HostVectors { a, m: preconditioner, rhs, x, work, reducer, stack };
+        let mut vectors = HostVectors { a, b: None, m: preconditioner, rhs, x, work, reducer, stack };
         let system = VectorSystem {
             rows: all,
             side: preconditioner.map(|_| side),

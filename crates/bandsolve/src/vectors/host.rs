@@ -1,16 +1,18 @@
 //! Vectors in the memory of the CPU.
 
-use super::numbers::{narrow, times};
+use super::numbers::{narrow, times, widen};
 use super::operations::{LinearCombination, MOST_TERMS, Operator, VectorId, Vectors};
-use super::piece::{PIECE, dot, each_piece};
+use super::piece::{PIECE, ZERO, dot, each_piece, subtract_combination};
 use super::reducer::Reducer;
 use crate::error::Result;
 use crate::operator::LinearOperator;
+use crate::tuning::BASIS_VECTORS;
 use bandsolve_kernel::combine::{Combine, Operand};
 use bandsolve_kernel::spread::{OthersOf, RowsOf, VectorsOf};
+use bandsolve_kernel::view::View;
 use bandsolve_kernel::{Complex64, RealScalar, Scalar, Simd};
 use core::ops::Range;
-use dyn_stack::PodStack;
+use dyn_stack::{PodStack, StackReq};
 
 /// The vectors of a Krylov method in the memory of the CPU, and the operators of its system.
 ///
@@ -25,9 +27,11 @@ use dyn_stack::PodStack;
 pub struct HostVectors<'a, T: Scalar> {
     /// The matrix of the system.
     pub a: &'a dyn LinearOperator<T>,
+    /// The matrix B of an eigenvalue problem.
+    pub b: Option<&'a dyn LinearOperator<T>>,
     /// The inverse M⁻¹ of the preconditioner.
     pub m: Option<&'a dyn LinearOperator<T>>,
-    /// The right-hand side.
+    /// The right-hand side. It may be empty if the method does not use it.
     pub rhs: &'a [T],
     /// The solution, n elements.
     pub x: &'a mut [T],
@@ -35,9 +39,12 @@ pub struct HostVectors<'a, T: Scalar> {
     pub work: &'a mut [T],
     /// Sums over vectors of n elements.
     pub reducer: Reducer<'a>,
-    /// Scratch memory of the operators.
+    /// Scratch memory of the operators, and of [`rotate`](Vectors::rotate): see [`rotate_scratch`](Self::rotate_scratch).
     pub stack: &'a mut PodStack,
 }
+
+/// Number of rows that are rotated together, so that all vectors of a basis fit into the cache.
+const ROTATED_ROWS: usize = PIECE / 8;
 
 impl<'a, T: Scalar> HostVectors<'a, T> {
     /// The distance from one vector of a method to the next, for vectors of n elements. If the first vector begins at a multiple of
@@ -48,6 +55,11 @@ impl<'a, T: Scalar> HostVectors<'a, T> {
 
     /// The best alignment of `work`: that of a line of the cache.
     pub const ALIGNMENT: usize = 64;
+
+    /// The scratch memory that [`rotate`](Vectors::rotate) needs for this number of vectors of n elements.
+    pub fn rotate_scratch(n: usize, vectors: usize) -> StackReq {
+        StackReq::new::<T>(n.div_ceil(PIECE).saturating_mul(ROTATED_ROWS).saturating_mul(vectors))
+    }
 
     /// The place of a vector of the method.
     fn place(&self, k: usize) -> Range<usize> {
@@ -64,7 +76,7 @@ impl<'a, T: Scalar> HostVectors<'a, T> {
     fn pair<const K: usize>(&mut self, read: [VectorId; K], write: VectorId) -> ReadAndWritten<'_, T, K> {
         assert!(!read.contains(&write), "an operation reads the vector that it writes");
         let (n, stride) = (self.x.len(), Self::stride(self.x.len()));
-        let Self { a, m, rhs, x, work, stack, .. } = self;
+        let Self { a, b, m, rhs, x, work, stack, .. } = self;
         let (at, out, x, before, behind): (_, &mut [T], &[T], &[T], &[T]) = match write {
             VectorId::Rhs => unreachable!("{READ_ONLY}"),
             VectorId::Solution => (usize::MAX, x, &[], work, &[]),
@@ -80,7 +92,7 @@ impl<'a, T: Scalar> HostVectors<'a, T> {
             VectorId::Work(k) if k < at => &before[k * stride..][..n],
             VectorId::Work(k) => &behind[(k - at - 1) * stride..][..n],
         });
-        ReadAndWritten { read, write: out, of: Operators { a: *a, m: *m }, stack }
+        ReadAndWritten { read, write: out, of: Operators { a: *a, b: *b, m: *m }, stack }
     }
 
     /// One of the vectors.
@@ -102,9 +114,14 @@ impl<'a, T: Scalar> HostVectors<'a, T> {
     fn each_part(&mut self, work: &(impl Fn(Range<usize>, VectorPiece<'_, T>) + Sync)) {
         let (n, rhs) = (self.x.len(), self.rhs);
         each_piece(n, HostVectors::parts(self.x, self.work), &|rows, (x, of_work)| {
-            work(rows.clone(), VectorPiece { rhs: &rhs[rows], x: x.0, work: of_work });
+            work(rows.clone(), VectorPiece { rhs: rows_of_rhs(rhs, rows), x: x.0, work: of_work });
         });
     }
+}
+
+/// These rows of the right-hand side, or none if there is no right-hand side.
+fn rows_of_rhs<T>(rhs: &[T], rows: Range<usize>) -> &[T] {
+    rhs.get(rows).unwrap_or_default()
 }
 
 /// The vectors that are written.
@@ -123,10 +140,15 @@ struct ReadAndWritten<'v, T: Scalar, const K: usize> {
 /// The operators of a system.
 struct Operators<'a, T: Scalar> {
     a: &'a dyn LinearOperator<T>,
+    b: Option<&'a dyn LinearOperator<T>>,
     m: Option<&'a dyn LinearOperator<T>>,
 }
 
 impl<'a, T: Scalar> Operators<'a, T> {
+    fn mass(&self) -> &'a dyn LinearOperator<T> {
+        self.b.expect("methods apply B only if there is one")
+    }
+
     fn preconditioner(&self) -> &'a dyn LinearOperator<T> {
         self.m.expect("methods apply a preconditioner only if there is one")
     }
@@ -151,6 +173,7 @@ impl<T: Scalar> Vectors for HostVectors<'_, T> {
             Operator::Matrix => of.a.apply(x, y, stack),
             Operator::Preconditioner => of.preconditioner().apply(x, y, stack),
             Operator::Step(step) => of.preconditioner().apply_step(step, x, y, stack),
+            Operator::Mass => of.mass().apply(x, y, stack),
         }
     }
 
@@ -178,7 +201,7 @@ impl<T: Scalar> Vectors for HostVectors<'_, T> {
         }
         let rhs = self.rhs;
         self.reducer.sums(HostVectors::parts(self.x, self.work), sums, &|rows, (x, work), sums| {
-            let mut part = VectorPiece { rhs: &rhs[rows], x: x.0, work };
+            let mut part = VectorPiece { rhs: rows_of_rhs(rhs, rows), x: x.0, work };
             combinations.iter().for_each(|of| part.combine(of, simd));
             for (sum, (a, b)) in sums.iter_mut().zip(products) {
                 *sum = dot(part.get(*a), part.get(*b));
@@ -186,11 +209,42 @@ impl<T: Scalar> Vectors for HostVectors<'_, T> {
         });
     }
 
-    fn orthogonalize(&mut self, basis: usize, w: VectorId, h: &mut [Complex64], again: &mut [Complex64]) -> f64 {
+    fn orthogonalize(
+        &mut self,
+        [basis, dual]: [usize; 2],
+        w: VectorId,
+        h: &mut [Complex64],
+        again: &mut [Complex64],
+    ) -> f64 {
         let VectorId::Work(at) = w else { unreachable!("a basis has work vectors") };
-        let (stride, places) = (Self::stride(self.x.len()), [self.places(basis, h.len()), self.place(at)]);
-        let [v, w] = self.work.get_disjoint_mut(places).expect("w is no vector of the basis");
-        self.reducer.orthogonalize((v, stride), w, h, again)
+        let stride = Self::stride(self.x.len());
+        let [v, w, u] = [self.places(basis, h.len()), self.place(at), self.places(dual, h.len())];
+        if basis == dual {
+            let [v, w] = self.work.get_disjoint_mut([v, w]).expect("w is no vector of the basis");
+            return self.reducer.orthogonalize(([&*v, &*v], stride), w, h, again);
+        }
+        let [v, w, u] = self.work.get_disjoint_mut([v, w, u]).expect("w is no vector of the basis or of its dual");
+        self.reducer.orthogonalize(([&*v, &*u], stride), w, h, again)
+    }
+
+    fn rotate(&mut self, basis: usize, q: View<'_, Complex64>) {
+        let (n, old, new) = (self.x.len(), q.nrows(), q.ncols());
+        assert!(new <= old, "a basis of {old} vectors is rotated to at most as many");
+        let stride = Self::stride(n);
+        let vectors = VectorsOf::new(&mut self.work[basis * stride..(basis + old) * stride], (n, stride), PIECE);
+        let (memory, _) = self.stack.make_raw::<T>(n.div_ceil(PIECE) * ROTATED_ROWS * old);
+        each_piece(n, (RowsOf(memory, ROTATED_ROWS * old), vectors), &|rows, (memory, mut part)| {
+            for first in (0..rows.len()).step_by(ROTATED_ROWS) {
+                let rows = first..(first + ROTATED_ROWS).min(rows.len());
+                let before = &mut memory.0[..rows.len() * old];
+                for (k, before) in before.chunks_exact_mut(rows.len()).enumerate() {
+                    before.copy_from_slice(&part.vector(k)[rows.clone()]);
+                }
+                for j in 0..new {
+                    combine_columns(&mut part.around(j).0[rows.clone()], before, q.column(j));
+                }
+            }
+        });
     }
 
     fn subtract_combination(&mut self, y: VectorId, basis: usize, c: &[Complex64]) {
@@ -229,6 +283,21 @@ impl<T: Scalar> Vectors for HostVectors<'_, T> {
 
     fn read(&mut self, v: VectorId, to: &mut dyn FnMut(&[u8])) {
         to(bytemuck::cast_slice(self.vector(v)));
+    }
+
+    fn elements(&mut self, v: VectorId, to: &mut [Complex64]) {
+        to.iter_mut().zip(self.vector(v)).for_each(|(to, v)| *to = widen(*v));
+    }
+}
+
+/// Compute y = V·q, where `columns` contains the columns of V, one after the other.
+fn combine_columns<T: Scalar>(y: &mut [T], columns: &[T], q: &[Complex64]) {
+    let rows = y.len();
+    y.fill(T::ZERO);
+    for (q, columns) in q.chunks(BASIS_VECTORS).zip(columns.chunks(BASIS_VECTORS * rows)) {
+        let mut minus = [ZERO; BASIS_VECTORS];
+        minus.iter_mut().zip(q).for_each(|(minus, q)| *minus = -q);
+        subtract_combination(y, (columns, rows), &(0..rows), &minus[..q.len()]);
     }
 }
 

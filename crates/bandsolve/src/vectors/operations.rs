@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use bandsolve_kernel::Complex64;
+use bandsolve_kernel::view::View;
 
 /// A vector of [`Vectors`].
 ///
@@ -37,10 +38,12 @@ pub enum VectorId {
 pub enum Operator {
     /// The matrix A of the system.
     Matrix,
-    /// The inverse M⁻¹ of a preconditioner.
+    /// The inverse M⁻¹ of a preconditioner. In an eigenvalue problem, the inverse of A − σB or of B.
     Preconditioner,
     /// The inverse of a preconditioner that may change, in this step.
     Step(usize),
+    /// The matrix B of an eigenvalue problem A·x = λ·B·x.
+    Mass,
 }
 
 /// Maximum number of vectors of a [`LinearCombination`].
@@ -113,7 +116,7 @@ impl<'t> LinearCombination<'t> {
 /// let mut memory = PodBuffer::new(Reducer::scratch(3, 1));
 /// let (reducer, stack) = Reducer::new(&Alone, 3, 1, PodStack::new(&mut memory));
 /// let (mut x, mut work) = ([0.0; 3], vec![0.0; HostVectors::<f64>::stride(3)]);
-/// let mut vectors = HostVectors { a: &Twice, m: None, rhs: &[6.0, 0.0, 8.0], x: &mut x, work: &mut work, reducer, stack };
+/// let mut vectors = HostVectors { a: &Twice, b: None, m: None, rhs: &[6.0, 0.0, 8.0], x: &mut x, work: &mut work, reducer, stack };
 /// let (x, r) = (VectorId::Solution, VectorId::Work(0));
 /// // x ← x + ½·rhs, r = rhs − A·x
 /// vectors.combine(&[LinearCombination::add_to(x, &[(0.5.into(), VectorId::Rhs)])], &[], &mut []);
@@ -161,10 +164,16 @@ pub trait Vectors {
         sums: &mut [Complex64],
     );
 
-    /// Make w orthogonal to h.len() vectors of an orthonormal basis V, which begins at `basis` in the order of the work vectors, and return ‖w‖₂.
+    /// Make w orthogonal to h.len() vectors of an orthonormal basis V, and return ‖w‖₂.
     ///
-    /// Applies classical Gram–Schmidt twice: h = Vᴴ·w, w ← w − V·h. `again` is scratch of the length of h.
-    fn orthogonalize(&mut self, basis: usize, w: VectorId, h: &mut [Complex64], again: &mut [Complex64]) -> f64;
+    /// Applies classical Gram–Schmidt twice: h = Uᴴ·w, w ← w − V·h. `again` is scratch of the length of h. `bases` are the numbers of the first
+    /// work vectors of V and of U, which are equal, or U = B·V if V is orthonormal in the inner product xᴴ·B·y.
+    fn orthogonalize(&mut self, bases: [usize; 2], w: VectorId, h: &mut [Complex64], again: &mut [Complex64]) -> f64;
+
+    /// Replace the vectors of a basis V, which begins at `basis` in the order of the work vectors, by V·Q.
+    ///
+    /// V has a vector for each row of Q, and V·Q one for each column, at most as many. The other vectors of V become undefined.
+    fn rotate(&mut self, basis: usize, q: View<'_, Complex64>);
 
     /// Compute y ← y − V·c with the c.len() vectors of a basis V, which begins at `basis` in the order of the work vectors.
     fn subtract_combination(&mut self, y: VectorId, basis: usize, c: &[Complex64]);
@@ -180,6 +189,9 @@ pub trait Vectors {
 
     /// Pass the elements of v to `to`, as the bytes of the number type.
     fn read(&mut self, v: VectorId, to: &mut dyn FnMut(&[u8]));
+
+    /// Write the elements of v to `to`, in double precision.
+    fn elements(&mut self, v: VectorId, to: &mut [Complex64]);
 
     /// The inner product aᴴ·b.
     fn dot(&mut self, a: VectorId, b: VectorId) -> Complex64 {

@@ -138,24 +138,24 @@ impl<'s> Reducer<'s> {
 
     /// Make w orthogonal to the first `h.len()` vectors of an orthonormal basis V and return ‖w‖₂.
     ///
-    /// Applies classical Gram–Schmidt twice: h = Vᴴ·w, w ← w − V·h. `again` is scratch of the length of h. The basis has a vector every `stride`
-    /// elements.
+    /// Applies classical Gram–Schmidt twice: h = Uᴴ·w, w ← w − V·h. `again` is scratch of the length of h. V and U are equal, or U = B·V if V is orthonormal in
+    /// the inner product xᴴ·B·y. Both have a vector every `stride` elements.
     ///
     /// # Cost
-    /// Reads the basis three times.
+    /// Reads the basis three times, or V and U twice.
     pub fn orthogonalize<T: Scalar>(
         &mut self,
-        (basis, stride): (&[T], usize),
+        ([basis, dual], stride): ([&[T]; 2], usize),
         w: &mut [T],
         h: &mut [Complex64],
         again: &mut [Complex64],
     ) -> f64 {
         let part = &*w;
-        self.sums((), h, &|rows, (), sums| products((basis, stride), &rows, &part[rows.clone()], sums));
+        self.sums((), h, &|rows, (), sums| products((dual, stride), &rows, &part[rows.clone()], sums));
         let first = &*h;
         self.sums(RowsOf(&mut *w, PIECE), again, &|rows, w, sums| {
             subtract_combination(w.0, (basis, stride), &rows, first);
-            products((basis, stride), &rows, w.0, sums);
+            products((dual, stride), &rows, w.0, sums);
         });
         let second = &*again;
         let mut squared = [ZERO];
@@ -209,12 +209,12 @@ mod tests {
             for k in 0..4 {
                 let mut w: Vec<_> = (0..n).map(|i| value(i, k)).collect();
                 let before = w.clone();
-                let norm = reducer.orthogonalize((&basis, n), &mut w, &mut h[..k], &mut again[..k]);
+                let norm = reducer.orthogonalize(([&basis, &basis], n), &mut w, &mut h[..k], &mut again[..k]);
                 // w + V·h is what it was.
                 let back: Vec<Complex64> = h[..k].iter().map(|h| -h).collect();
                 reducer.subtract_combination(&mut w, (&basis, n), &back);
                 assert!(w.iter().zip(&before).all(|(w, before)| (w - before).norm() < 1e-11));
-                reducer.orthogonalize((&basis, n), &mut w, &mut h[..k], &mut again[..k]);
+                reducer.orthogonalize(([&basis, &basis], n), &mut w, &mut h[..k], &mut again[..k]);
                 basis.extend(w.iter().map(|w| w / norm));
             }
             for (a, va) in basis.chunks(n).enumerate() {

@@ -1,8 +1,9 @@
-//! Tests that each call of a device can fail: the solve returns the error and releases all memory, and the device works afterwards.
+//! Tests that each call of a device can fail: a solve or a search returns the error and releases all memory, and the device works afterwards.
 
 use super::watched::{FAILED, Watched};
 use crate::csr::DeviceCsr;
 use crate::device::{Backend, Device, Launch};
+use crate::eigen::DeviceEigenProblem;
 use crate::emulated::{Emulation, Emulator};
 use crate::forest::DeviceForest;
 use crate::graph::DeviceGraph;
@@ -12,6 +13,7 @@ use crate::poisson::DevicePoisson;
 use crate::precond::DevicePreconditioner;
 use crate::solver::DeviceSolver;
 use bandsolve::{Error, Layout, Method, Pivoting, Plan, Result, Shape};
+use bandsolve_eigen::EigenSolver;
 use bandsolve_poisson::{Boundary, Poisson};
 use bandsolve_sparse::{Csr, GraphFactorOptions, KrylovMethod, KrylovSolver, PreconditionerKind, nine_point};
 use core::fmt::Debug;
@@ -68,6 +70,18 @@ fn solve_preconditioned(device: &Device) -> Result<Vec<f64>> {
     x.download()
 }
 
+/// Find an eigenvalue of A·x = λ·B·x. Returns x.
+fn search(device: &Device) -> Result<Vec<f64>> {
+    let diagonal = |first: f64| (0..5).map(|i| (i, i, first + i as f64)).collect::<Vec<_>>();
+    let beside = (0..4).flat_map(|i| [(i, i + 1, 1.0), (i + 1, i, 1.0)]);
+    let entries: Vec<_> = diagonal(4.0).into_iter().chain(beside).collect();
+    let inverse: Vec<_> = diagonal(2.0).into_iter().map(|(i, j, b)| (i, j, 1.0 / b)).collect();
+    let of = |entries: &[(usize, usize, f64)]| DeviceCsr::new(device, &Csr::<f64>::from_triplets(5, 5, entries)?);
+    let (a, b, inverse) = (of(&entries)?, of(&diagonal(2.0))?, of(&inverse)?);
+    let problem = DeviceEigenProblem::new(device, &a).mass(&b).mass_inverse(&inverse);
+    Ok(problem.hermitian(&EigenSolver::new(1).start(&[1.0; 5]))?.vectors)
+}
+
 fn every_call_may_fail<X: PartialEq + Debug>(work: impl Fn(&Device) -> Result<X>) {
     let machine = Watched::new(Emulator::new(Emulation::default()));
     let device = machine.device();
@@ -116,6 +130,11 @@ fn a_failed_call_of_a_forest_is_returned() {
 #[test]
 fn a_failed_call_of_an_iteration_is_returned() {
     every_call_may_fail(solve_preconditioned);
+}
+
+#[test]
+fn a_failed_call_ends_a_search() {
+    every_call_may_fail(search);
 }
 
 /// A launch outside of the limits is an error, as on a GPU.

@@ -1,0 +1,57 @@
+//! Linear operators on vectors of a device.
+
+use crate::csr::DeviceCsr;
+use crate::device::{DeviceScalar, DeviceSlice, DeviceSliceMut};
+use bandsolve::Result;
+
+/// A linear operator on vectors of a device: a matrix, or the inverse M⁻¹ of a preconditioner.
+///
+/// # Examples
+/// The preconditioner by the diagonal, as a sparse matrix:
+/// ```
+/// # #[cfg(feature = "emulator")] {
+/// use bandsolve_gpu::{Device, DeviceCsr, DeviceOperator, Emulation, solve_krylov};
+/// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver};
+/// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
+/// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
+/// let inverse = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 0.25), (1, 1, 0.5)])?;
+/// let [a, inverse] = [DeviceCsr::new(&device, &a)?, DeviceCsr::new(&device, &inverse)?];
+/// let m: &dyn DeviceOperator<f64> = &inverse;
+/// let (rhs, mut x) = (device.upload(&[5.0, 3.0])?, device.zeros(2)?);
+/// assert!(solve_krylov(&KrylovSolver::new(KrylovMethod::Cg), &a, Some(m), &rhs, &mut x)?.converged());
+/// # }
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+pub trait DeviceOperator<T: DeviceScalar> {
+    /// Number of rows and columns.
+    fn rows(&self) -> usize;
+
+    /// Compute y = A·x.
+    ///
+    /// # Errors
+    /// [`Error::Shape`]; [`Error::Device`].
+    fn apply(&self, x: DeviceSlice<'_, T>, y: DeviceSliceMut<'_, T>) -> Result<()>;
+
+    /// Whether a preconditioner changes from step to step. GMRES then runs as FGMRES.
+    fn changes(&self) -> bool {
+        false
+    }
+
+    /// Compute y = M⁻¹·x in a step of the iteration, counted from 0.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    fn apply_step(&self, _step: usize, x: DeviceSlice<'_, T>, y: DeviceSliceMut<'_, T>) -> Result<()> {
+        self.apply(x, y)
+    }
+}
+
+impl<T: DeviceScalar> DeviceOperator<T> for DeviceCsr<T> {
+    fn rows(&self) -> usize {
+        DeviceCsr::rows(self)
+    }
+
+    fn apply(&self, x: DeviceSlice<'_, T>, y: DeviceSliceMut<'_, T>) -> Result<()> {
+        self.multiply(x, y)
+    }
+}
