@@ -98,9 +98,7 @@ fn orthonormal<T: Scalar>(n: usize, count: usize) {
             vectors.orthogonalize([0, COUNT], w, &mut h, &mut again);
             vectors.apply(Operator::Mass, w, bw).unwrap();
             let norm = vectors.dot(w, bw).re.sqrt();
-            for v in [w, bw] {
-                vectors.scale(v, v, 1.0 / norm);
-            }
+            [w, bw].into_iter().for_each(|v| vectors.scale(v, v, 1.0 / norm));
         }
     });
     for (i, x) in all[..count].iter().enumerate() {
