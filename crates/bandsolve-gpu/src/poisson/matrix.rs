@@ -38,7 +38,7 @@ pub struct MatrixOnDevice<T> {
 }
 
 /// The measure of all residuals.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct WholeMeasure {
     /// The largest |rᵢ| / Σⱼ |aᵢⱼ|, or the backward error.
     pub ratio: f64,

@@ -26,6 +26,8 @@ struct BoxSolve<'s, 'a, T: DeviceScalar + PoissonScalar> {
     u: DeviceSliceMut<'s, T>,
     /// The factor of the right-hand side, a power of two.
     scale: T,
+    /// The last measure of u.
+    last: WholeMeasure,
 }
 
 impl<T: DeviceScalar + PoissonScalar> BoxSolver<T> {
@@ -38,7 +40,7 @@ impl<T: DeviceScalar + PoissonScalar> BoxSolver<T> {
 
     /// Solve one right-hand side. The device may still use f and u after an error.
     pub fn solve(&mut self, f: DeviceSlice<'_, T>, u: DeviceSliceMut<'_, T>) -> Result<Solved> {
-        BoxSolve { solver: self, f, u, scale: T::ONE }.solve()
+        BoxSolve { solver: self, f, u, scale: T::ONE, last: WholeMeasure::default() }.solve()
     }
 }
 
@@ -53,7 +55,7 @@ impl<T: DeviceScalar + PoissonScalar> BoxSolve<'_, '_, T> {
         let by = RealScalar::to_f64(scale);
         solved.mean = solved.mean.map(|means| means.map(|mean| mean / by));
         solved.removed /= by;
-        let largest = self.measure(0.0)?.largest / by;
+        let largest = self.last.largest / by;
         if !Scalar::is_finite(<T as RealScalar>::from_f64(largest)) {
             return Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps: solved.refinement_steps });
         }
@@ -82,7 +84,7 @@ impl<T: DeviceScalar + PoissonScalar> BoxSolve<'_, '_, T> {
 
     /// Measure the residuals. `largest`: the largest |uᵢ|, for the backward error and to store the residuals, or 0.
     fn measure(&mut self, largest: f64) -> Result<WholeMeasure> {
-        let Self { solver, f, u, scale } = self;
+        let Self { solver, f, u, scale, last } = self;
         let is_singular = solver.parts.problem.is_singular();
         let arrays = ResidualArrays {
             rhs: solver.matrix.rhs(f.address(), *scale),
@@ -91,7 +93,8 @@ impl<T: DeviceScalar + PoissonScalar> BoxSolve<'_, '_, T> {
             largest,
             rest: if largest > 0.0 { solver.rest.slice(..).address() } else { 0 },
         };
-        solver.matrix.measure(&solver.device, &arrays)
+        *last = solver.matrix.measure(&solver.device, &arrays)?;
+        Ok(*last)
     }
 
     /// The backward error, or an upper bound of it if the bound is good enough. Otherwise, the residuals are stored.
@@ -112,7 +115,7 @@ impl<T: DeviceScalar + PoissonScalar> BoxSolve<'_, '_, T> {
         if !matches!(solved, Err(Error::NotConverged { .. })) {
             return Ok(None);
         }
-        let WholeMeasure { rhs, f, .. } = self.measure(0.0)?;
+        let WholeMeasure { rhs, f, .. } = self.last;
         if !f.is_finite() {
             let values = self.f.download()?;
             let index = values.iter().position(|f| !Scalar::is_finite(*f)).unwrap_or(0);
@@ -129,28 +132,25 @@ impl<T: DeviceScalar + PoissonScalar> BoxSolve<'_, '_, T> {
             return Ok(solved);
         }
         let scale = RealScalar::to_f64(self.scale);
-        let measure = self.measure(0.0)?;
+        let measure = self.last;
         let allowed = self.solver.parts.removable * measure.rhs;
         // The rounding error of f and of the boundary terms is always allowed, even if their sum cancels.
         let terms = (measure.f + self.solver.parts.sides.largest()) * scale;
         if !(solved.removed.abs() <= allowed || solved.removed.abs() <= good::<T>() * terms) {
             return Err(Error::Incompatible { removed: solved.removed / scale, allowed: allowed / scale });
         }
-        let (mut last, mut failed) = (measure, None);
+        let mut failed = None;
         let target = self.solver.parts.mean * scale;
         let (mean, changed) = levelled(target, |level: Option<T>| {
             if let Some(level) = level {
                 let shifted = self.shift(level).and_then(|()| self.measure(0.0));
-                match shifted {
-                    Ok(measure) => last = measure,
-                    Err(error) => failed = failed.take().or(Some(error)),
-                }
+                failed = failed.take().or(shifted.err());
             }
-            last.means
+            self.last.means
         });
         failed.map_or(Ok(()), Err)?;
         if changed {
-            solved.error = self.error(last)?;
+            solved.error = self.error(self.last)?;
         }
         solved.mean = Some([target, mean]);
         if solved.error <= tolerable::<T>() {
