@@ -182,10 +182,11 @@ fn dense_graphs() {
 /// More tiles of vertices than a thread block has threads.
 #[test]
 fn many_paths() {
-    let n = 140_000;
-    let edges = (0..n - 1).filter(|v| v % 3 < 2).flat_map(|v| [(v, v + 1, 1.0), (v + 1, v, 1.0)]);
-    let a = Csr::<f32, u32>::from_triplets(n, n, &edges.collect::<Vec<_>>()).unwrap();
-    check(&device(Order::Reverse), &a, &options(2, 5));
+    let n = 132_500;
+    let edges: Vec<_> = (0..n - 1).step_by(1001).map(|v| (v, v + 1, 1.0)).collect();
+    let graph = Graph::of(&Csr::<f64, u32>::from_triplets(n, n, &edges).unwrap()).unwrap();
+    let on_device = DeviceGraph::new(&device(Order::Reverse), &graph).unwrap();
+    check_forest(&graph, &on_device, &options(2, 1));
 }
 
 #[test]
