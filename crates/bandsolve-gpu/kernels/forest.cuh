@@ -40,10 +40,9 @@ struct Partners {
   }
 };
 
-// The first step of each link, and the edge of this step. Links without a partner have the edge with the ends NO_COLUMN. The edges
-// are written twice, since `doubled` leaves those of ends as they are.
+// The first step of each link, and the edge of this step. Links without a partner have the edge with the ends NO_COLUMN.
 __device__ __forceinline__ void links(u32 n, const Partners& partners, const SparseRows<double>& graph, Reach* reach,
-                                      WeightedEdge* edges, WeightedEdge* next_edges) {
+                                      WeightedEdge* edges) {
   const u32 link = blockIdx.x * blockDim.x + threadIdx.x, v = link / 2;
   if (v >= n) return;
   const u32 u = partners.of(link);
@@ -55,7 +54,7 @@ __device__ __forceinline__ void links(u32 n, const Partners& partners, const Spa
     edge = {at < end ? graph.values[at] : 0, smaller(v, u), larger(v, u)};
   }
   reach[link] = first;
-  edges[link] = next_edges[link] = edge;
+  edges[link] = edge;
 }
 
 // What the links of a step report: a link that needs a further step, and a link on a cycle.
@@ -80,7 +79,7 @@ __device__ __forceinline__ void doubled(u32 n, const Reach* reach, Reach* next_r
     const Reach first = reach[link], second = reach[first.to];
     is_open = second.distance > 0;
     next_reach[link] = {second.to, first.distance + second.distance};
-    // The edge of a link that needs no further step on a path may be that of an earlier step. It is on the same part of the path.
+    // The edges of links that have reached an end are not kept up. A link that still uses one reaches the same end in this step.
     if (EDGES && is_open) {
       const WeightedEdge a = edges[link], b = edges[first.to];
       is_cycle = a.low == b.low && a.high == b.high;

@@ -137,8 +137,8 @@
 
 #define FOREST(suffix, T)                                                                                                     \
   extern "C" __global__ void links_##suffix(u32 n, Partners partners, SparseRows<T> graph, Reach* reach,                      \
-                                            WeightedEdge* edges, WeightedEdge* next_edges) {                                  \
-    links(n, partners, graph, reach, edges, next_edges);                                                                      \
+                                            WeightedEdge* edges) {                                                            \
+    links(n, partners, graph, reach, edges);                                                                                  \
   }                                                                                                                           \
   extern "C" __global__ void weakest_##suffix(u32 n, const Reach* reach, Reach* next_reach, const WeightedEdge* edges,        \
                                               WeightedEdge* next_edges, u32* reports) {                                       \

@@ -160,6 +160,35 @@ fn factors_of_every_degree() {
     }
 }
 
+/// Graphs with an edge between each two vertices, in whose rounds with charges no vertex may find a partner.
+#[test]
+fn dense_graphs() {
+    let mut random = Random::new(11);
+    for case in 0..48 {
+        let n = 34 + random.below(30);
+        let equal = random.bernoulli(0.5);
+        let pairs = (0..n).flat_map(|i| (0..i).map(move |j| (i, j)));
+        let edges: Vec<_> = pairs.map(|(i, j)| (i, j, if equal { 1.0 } else { random.unit() })).collect();
+        let graph = Graph::of(&Csr::<f64, u32>::from_triplets(n, n, &edges).unwrap()).unwrap();
+        let on_device = DeviceGraph::new(&device(ORDERS[case % 3]), &graph).unwrap();
+        let mut options = options(1 + case % 4, 60);
+        options.period = 2 + random.below(8);
+        options.uncharged = random.below(options.period);
+        options.seed = random.bits();
+        check_factor(&graph, &on_device, &options);
+    }
+}
+
+/// More tiles of vertices than a thread block has threads.
+#[test]
+fn many_paths() {
+    let n = 132_500;
+    let edges: Vec<_> = (0..n - 1).step_by(1001).map(|v| (v, v + 1, 1.0)).collect();
+    let graph = Graph::of(&Csr::<f64, u32>::from_triplets(n, n, &edges).unwrap()).unwrap();
+    let on_device = DeviceGraph::new(&device(Order::Reverse), &graph).unwrap();
+    check_forest(&graph, &on_device, &options(2, 1));
+}
+
 #[test]
 fn stencils() {
     for order in ORDERS {

@@ -73,16 +73,18 @@ fn weights_of_complex_matrices() {
     weights_are_those_of_the_host::<Complex64>();
 }
 
+/// The weight of an edge with this entry in one direction, and 0 in the other.
+fn modulus_on_device<T: DeviceScalar>(entry: T) -> f64 {
+    let device = machine(Order::Forward).device();
+    let a = Csr::<T, u32>::from_triplets(2, 2, &[(0, 1, entry), (1, 0, T::ZERO)]).unwrap();
+    let graph = DeviceGraph::of(&DeviceCsr::new(&device, &a).unwrap()).unwrap();
+    graph.weights().values().download().unwrap()[0]
+}
+
 /// Moduli that are exact, near the ends of the range too, and that do not depend on the order of the parts.
 #[test]
 fn moduli_of_complex_numbers() {
-    let device = machine(Order::Forward).device();
-    let modulus = |re: f64, im: f64| {
-        let entries = [(0, 1, Complex64 { re, im }), (1, 0, Complex64::ZERO)];
-        let a = Csr::<Complex64, u32>::from_triplets(2, 2, &entries).unwrap();
-        let graph = DeviceGraph::of(&DeviceCsr::new(&device, &a).unwrap()).unwrap();
-        graph.weights().values().download().unwrap()[0]
-    };
+    let modulus = |re: f64, im: f64| modulus_on_device(Complex64 { re, im });
     for [x, y, z] in [[3.0, 4.0, 5.0], [-8.0, 15.0, 17.0], [0.0, 7.0, 7.0], [0.1, 0.0, 0.1], [65.0, 72.0, 97.0]] {
         for by in [1.0, 2.0_f64.powi(1000), 2.0_f64.powi(-1000), 5.0 * 2.0_f64.powi(-1060)] {
             assert_eq!(modulus(x * by, y * by), (z * by).abs());
@@ -98,6 +100,11 @@ fn moduli_of_complex_numbers() {
     assert_eq!(modulus(f64::MAX, f64::MAX), f64::INFINITY);
     // NaN is no edge.
     assert_eq!(modulus(f64::NAN, 1.0), 0.0);
+    let modulus = |re: f32, im: f32| modulus_on_device(Complex32 { re, im });
+    assert_eq!([modulus(3e20, 4e20), modulus(-4e20, 3e20)], [f64::from(5e20_f32); 2]);
+    assert_eq!(modulus(3e-40, 4e-40), f64::from(5e-40_f32));
+    assert_eq!([modulus(f32::NAN, f32::INFINITY), modulus(f32::MAX, f32::MAX)], [f64::INFINITY; 2]);
+    assert_eq!(modulus(1.0, f32::NAN), 0.0);
 }
 
 #[test]
