@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 grep '(' "$here/kernels/instances.h" | grep -v '^//' >"$work/all"
-# The instances that differ only in the number type. Each takes the type after that of the one before.
+# One of the instances that differ only in the number type. The types take turns.
 awk -F '[(,]' '{
         form = $1 substr($2, 4)
         if (!(form in count)) forms[++total] = form
@@ -25,8 +25,8 @@ awk -F '[(,]' '{
     "$work/all" >"$work/sample"
 chosen=sample
 if [ "${1:-}" = all ]; then chosen=all; fi
-# Parts of the list are compiled at the same time.
-split --number=r/4 --additional-suffix=.h "$work/$chosen" "$work/part-"
+# Parts of the list are compiled at the same time. Neighboring lines differ in the number type, of which there are four.
+split --number=r/5 --additional-suffix=.h "$work/$chosen" "$work/part-"
 
 # A thread block has at most 256 threads, so a thread may use more registers than in blocks of 1024. Products and sums are fused
 # only where the kernels say so.
