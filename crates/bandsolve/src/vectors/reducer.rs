@@ -1,8 +1,6 @@
 //! Sums over pieces and processes, in a fixed order, and orthogonalization.
 
-use super::agree::agree_on;
 use super::piece::{PIECE, ZERO, dot, each_piece, norm_squared, products, rows_of, subtract_combination};
-use crate::error::Result;
 use crate::operator::Communicator;
 use crate::tuning::PARALLEL_PIECES;
 use bandsolve_kernel::spread::{RowsOf, Split, each_chunk};
@@ -46,14 +44,6 @@ impl<'s> Reducer<'s> {
     ) -> (Self, &'s mut PodStack) {
         let (partial, stack) = stack.make_raw::<Complex64>(n.div_ceil(PIECE) * sums.max(REDUCER_SUMS));
         (Self { communicator, n, partial }, stack)
-    }
-
-    /// Call [`agree_on`] for the processes of this reducer.
-    ///
-    /// # Errors
-    /// Those of [`agree`](super::agree()).
-    pub fn agree_on<V>(&self, result: Result<V>) -> Result<V> {
-        agree_on(self.communicator, result)
     }
 
     /// Add up numbers over all processes. All processes must call this function.
