@@ -29,7 +29,7 @@ pub trait DeviceOperator<T: DeviceScalar> {
     /// Compute y = A·x.
     ///
     /// # Errors
-    /// [`Error::Shape`]; [`Error::Device`].
+    /// [`Error::Shape`](bandsolve::Error::Shape); [`Error::Device`](bandsolve::Error::Device).
     fn apply(&self, x: DeviceSlice<'_, T>, y: DeviceSliceMut<'_, T>) -> Result<()>;
 
     /// Whether a preconditioner changes from step to step. GMRES then runs as FGMRES.
