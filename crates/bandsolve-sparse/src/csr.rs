@@ -250,6 +250,17 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
 }
 
 impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
+    /// Check that there are as many columns as rows.
+    ///
+    /// # Errors
+    /// [`Error::Shape`].
+    pub(crate) fn check_square(&self) -> Result<()> {
+        if self.columns == self.rows() {
+            return Ok(());
+        }
+        Err(Error::Shape { what: "columns of a square matrix", expected: self.rows(), got: self.columns })
+    }
+
     /// Convert to 32-bit indices. Borrows indices that have 32 bits, and copies others.
     ///
     /// # Errors

@@ -146,9 +146,7 @@ by_type! {
 
 fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -> Result<Graph> {
     let n = a.rows();
-    if a.columns() != n {
-        return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
-    }
+    a.check_square()?;
     if n >= u32::MAX as usize {
         return Err(Error::Shape { what: "rows of a graph", expected: u32::MAX as usize - 1, got: n });
     }

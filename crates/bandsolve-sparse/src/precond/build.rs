@@ -2,9 +2,10 @@
 
 use super::alternating::{AlternatingInner, AlternatingOuter};
 use super::amg::{LineMultigrid, MultigridOptions};
+use super::forest_system::ForestSystem;
 use super::ilu::IncompleteInverse;
 use super::kind::{PreconditionerKind, PreconditionerOptions, preconditioners};
-use super::parts::{ForestSystem, PreconditionerParts, parts};
+use super::parts::{PreconditionerParts, parts};
 use super::products::ForestProduct;
 use crate::csr::Csr;
 use crate::krylov::KrylovMethod;

@@ -52,9 +52,7 @@ impl<T: Scalar> IncompleteLu<T> {
     /// [`Error::OutOfMemory`]. [`Error::Interrupted`] if the caller stops the set-up.
     pub fn new<I: Index>(a: &Csr<'_, T, I>) -> Result<Self> {
         let n = a.rows();
-        if a.columns() != n {
-            return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
-        }
+        a.check_square()?;
         let sorted = a.sorted()?;
         let (pointers, columns, values) = sorted.parts();
         let mut values = copied(values)?;

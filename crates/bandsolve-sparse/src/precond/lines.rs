@@ -1,6 +1,6 @@
 //! The tridiagonal system of a linear forest, solved in the order of the forest.
 
-use super::parts::ForestSystem;
+use super::forest_system::ForestSystem;
 use super::path_elimination::{PathElimination, tridiagonal_rows};
 use super::strong_edges::LinkedForest;
 use crate::csr::{Csr, cast};

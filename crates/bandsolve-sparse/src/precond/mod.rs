@@ -7,6 +7,7 @@ mod auto;
 mod block_lines;
 mod build;
 mod diagonal;
+mod forest_system;
 mod galerkin;
 mod ilu;
 mod incomplete;
@@ -24,18 +25,19 @@ pub use amg::{LineMultigrid, MultigridOptions};
 pub use block_lines::{PairForestSolver, PairForestSystem};
 pub use build::Preconditioner;
 pub use diagonal::{DiagonalInverse, DiagonalRule};
+pub use forest_system::ForestSystem;
 pub use ilu::{IncompleteInverse, IncompleteLu};
 pub use kind::{PRECONDITIONERS, PreconditionerKind, PreconditionerOptions};
 pub use lines::ForestSolver;
 pub use multigrid_parts::{MultigridLevelParts, MultigridParts, MultigridTransfer};
-pub use parts::{ForestSystem, PreconditionerParts};
+pub use parts::PreconditionerParts;
 pub use products::ForestProduct;
 pub use splitting::comparable_graph;
 
 use crate::csr::Csr;
 use crate::krylov::KrylovMethod;
 use bandsolve::matrix::Index;
-use bandsolve::{Error, Result, Scalar};
+use bandsolve::{Result, Scalar};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::by_type;
 
@@ -43,9 +45,9 @@ impl<'a, T: Scalar> Preconditioner<'a, T> {
     /// Set up the preconditioner of a square matrix. It borrows the matrix.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the matrix is not square, if it has 2³² − 1 entries or more, or if the size of a grid does not match. [`Error::Singular`]
-    /// with the first singular row, if the matrix that the preconditioner inverts is singular. [`Error::NotFinite`] if this matrix contains NaN or
-    /// infinity. [`Error::OutOfMemory`]. [`Error::Interrupted`] if the caller stops the set-up.
+    /// [`Error::Shape`](bandsolve::Error::Shape) if the matrix is not square, if it has 2³² − 1 entries or more, or if the size of a grid does not match. [`Error::Singular`](bandsolve::Error::Singular)
+    /// with the first singular row, if the matrix that the preconditioner inverts is singular. [`Error::NotFinite`](bandsolve::Error::NotFinite) if this matrix contains NaN or
+    /// infinity. [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory). [`Error::Interrupted`](bandsolve::Error::Interrupted) if the caller stops the set-up.
     pub fn new<I: Index>(
         a: &'a Csr<'a, T, I>,
         kind: PreconditionerKind,
@@ -98,16 +100,9 @@ by_type! {
 fn make<'a, T: Scalar>(
     (a, kind, options): (Csr<'a, T, u32>, PreconditionerKind, PreconditionerOptions),
 ) -> Result<Preconditioner<'a, T>> {
-    check_square(&a)?;
+    a.check_square()?;
     match kind {
         PreconditionerKind::Auto => auto::choose(&a, &options),
         named => build::build(a, named, &options),
     }
-}
-
-fn check_square<T: Scalar, I: Index>(a: &Csr<'_, T, I>) -> Result<()> {
-    if a.columns() == a.rows() {
-        return Ok(());
-    }
-    Err(Error::Shape { what: "columns of a square matrix", expected: a.rows(), got: a.columns() })
 }

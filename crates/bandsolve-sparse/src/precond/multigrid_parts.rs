@@ -1,9 +1,8 @@
 //! The hierarchy of `amg-lines`, for hardware that runs the cycle in its own way.
 
 use super::amg::{CoarsestLevel, MultigridCycle, MultigridLevel, MultigridOptions, damping, on_threads, surveyed};
-use super::check_square;
+use super::forest_system::ForestSystem;
 use super::lines::ForestSolver;
-use super::parts::ForestSystem;
 use crate::csr::Csr;
 use bandsolve::matrix::Index;
 use bandsolve::{AnyFactor, Result, Scalar};
@@ -80,7 +79,7 @@ impl<'a, T: Scalar> MultigridParts<'a, T> {
     /// # Errors
     /// Those of [`LineMultigrid::new`](super::LineMultigrid::new).
     pub fn new<I: Index>(a: &'a Csr<'a, T, I>, options: &MultigridOptions) -> Result<Self> {
-        check_square(a)?;
+        a.check_square()?;
         let (a, _mode) = (a.narrow()?, Standard::enter());
         on_threads(a.rows(), || T::by_type::<MakeMultigridParts<'_>>((a, *options)))
     }

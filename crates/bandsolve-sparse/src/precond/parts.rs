@@ -2,6 +2,7 @@
 
 use super::block_lines::PairForestSystem;
 use super::diagonal::DiagonalInverse;
+use super::forest_system::ForestSystem;
 use super::kind::{PreconditionerKind, PreconditionerOptions};
 use super::products::{adaptive_systems, diagonal_systems};
 use super::splitting::{comparable_graph, forests as forests_of_graph, worthy_forests};
@@ -9,48 +10,9 @@ use crate::csr::Csr;
 use crate::factor::GraphFactor;
 use crate::forest::Forest;
 use bandsolve::matrix::Index;
-use bandsolve::{Error, Result, Scalar, Tridiagonal};
+use bandsolve::{Error, Result, Scalar};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::by_type;
-
-/// The tridiagonal system of a linear forest: M = Pᵀ·T·P.
-///
-/// The permutation P puts the paths of the forest one after the other. Row k of T belongs to the vertex k of [`Forest::order`].
-///
-/// # Examples
-/// ```
-/// use bandsolve_sparse::{Csr, Forest, ForestSystem};
-/// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, -1.0), (1, 0, -2.0), (1, 1, 5.0)])?;
-/// let system = ForestSystem::new(&a, Forest::in_order(2)?)?;
-/// assert_eq!(system.tridiagonal().arrays(), [&[0.0, -2.0][..], &[4.0, 5.0], &[-1.0, 0.0]]);
-/// # Ok::<(), bandsolve::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct ForestSystem<T: Scalar> {
-    pub(super) forest: Forest,
-    pub(super) tridiagonal: Tridiagonal<'static, T>,
-}
-
-impl<T: Scalar> ForestSystem<T> {
-    /// Take the diagonal of a matrix and its entries along the paths of a forest.
-    ///
-    /// # Errors
-    /// [`Shape`](Error::Shape) if the sizes of matrix and forest differ; [`OutOfMemory`](Error::OutOfMemory).
-    pub fn new<I: Index>(a: &Csr<'_, T, I>, forest: Forest) -> Result<Self> {
-        let tridiagonal = forest.tridiagonal(a)?;
-        Ok(Self { forest, tridiagonal })
-    }
-
-    /// The forest.
-    pub fn forest(&self) -> &Forest {
-        &self.forest
-    }
-
-    /// The matrix T, in the order of the forest.
-    pub fn tridiagonal(&self) -> &Tridiagonal<'static, T> {
-        &self.tridiagonal
-    }
-}
 
 /// The parts of a preconditioner: an operator z = M⁻¹·r, with systems that are not yet factored.
 ///
@@ -103,7 +65,7 @@ impl<T: Scalar> PreconditionerParts<T> {
     /// As [`Preconditioner::new`](crate::Preconditioner::new), except for errors of factors. [`Error::Unsupported`] for `auto`, `ilu0`, `ilu-isai`
     /// and `amg-lines`, which have other parts.
     pub fn new<I: Index>(a: &Csr<'_, T, I>, kind: PreconditionerKind, options: &PreconditionerOptions) -> Result<Self> {
-        super::check_square(a)?;
+        a.check_square()?;
         let _mode = Standard::enter();
         T::by_type::<MakeParts<'_>>((&a.narrow()?, kind, *options)).map(|(parts, ..)| parts)
     }

@@ -5,9 +5,9 @@
 //! splitting but the last factor of each.
 
 use super::diagonal::DiagonalRule;
+use super::forest_system::ForestSystem;
 use super::incomplete::incomplete_product;
 use super::lines::ForestSolver;
-use super::parts::ForestSystem;
 use super::splitting::{ForestsEnough, comparable_graph, of_forest};
 use crate::csr::Csr;
 use crate::factor::GraphFactorOptions;
