@@ -9,16 +9,16 @@ use bandsolve_sparse::{MultigridLevelParts, MultigridParts};
 /// A hierarchy on a device. The host solves the coarsest level.
 #[derive(Debug)]
 pub(super) struct Multigrid<T: DeviceScalar> {
-    levels: Vec<Level<T>>,
+    levels: Vec<LevelOnDevice<T>>,
     visits: usize,
 }
 
 /// A level, with vectors for a cycle from this level on.
 #[derive(Debug)]
-struct Level<T: DeviceScalar> {
+struct LevelOnDevice<T: DeviceScalar> {
     a: DeviceCsr<T>,
     smoother: ForestSystems<T>,
-    transfer: Option<Transfer<T>>,
+    transfer: Option<TransferOnDevice<T>>,
     direct: Option<AnyFactor<'static, T>>,
     /// A·x, P·x_c or a residual.
     work: DeviceVec<T>,
@@ -26,7 +26,7 @@ struct Level<T: DeviceScalar> {
 
 /// The transfer to and from the next level, with vectors of the next level.
 #[derive(Debug)]
-struct Transfer<T: DeviceScalar> {
+struct TransferOnDevice<T: DeviceScalar> {
     prolongation: DeviceCsr<T>,
     restriction: DeviceCsr<T>,
     rhs: DeviceVec<T>,
@@ -35,12 +35,12 @@ struct Transfer<T: DeviceScalar> {
     correction: DeviceVec<T>,
 }
 
-impl<T: DeviceScalar> Level<T> {
+impl<T: DeviceScalar> LevelOnDevice<T> {
     fn new(device: &Device, parts: MultigridLevelParts<'_, T>) -> Result<Self> {
         let MultigridLevelParts { a, smoother, transfer, direct } = parts;
         let transfer = transfer.map(|transfer| {
             let vector = || device.zeros(transfer.prolongation.columns());
-            Ok(Transfer {
+            Ok(TransferOnDevice {
                 prolongation: DeviceCsr::new(device, &transfer.prolongation)?,
                 restriction: DeviceCsr::new(device, &transfer.restriction)?,
                 rhs: vector()?,
@@ -104,7 +104,7 @@ fn add_to<T: DeviceScalar>(x: DeviceSlice<'_, T>, v: &DeviceVec<T>, add: bool) -
 impl<T: DeviceScalar> Multigrid<T> {
     /// Copy a hierarchy to a device.
     pub fn new(device: &Device, parts: MultigridParts<'_, T>) -> Result<Self> {
-        let levels = parts.levels.into_iter().map(|level| Level::new(device, level)).collect::<Result<_>>()?;
+        let levels = parts.levels.into_iter().map(|level| LevelOnDevice::new(device, level)).collect::<Result<_>>()?;
         Ok(Self { levels, visits: parts.visits })
     }
 
@@ -116,7 +116,7 @@ impl<T: DeviceScalar> Multigrid<T> {
 
 /// One cycle from x = 0 on the first of these levels and the coarser ones.
 fn cycle<T: DeviceScalar>(
-    levels: &mut [Level<T>],
+    levels: &mut [LevelOnDevice<T>],
     visits: usize,
     rhs: DeviceSlice<'_, T>,
     x: DeviceSlice<'_, T>,
@@ -138,8 +138,12 @@ fn cycle<T: DeviceScalar>(
 }
 
 /// x_c ≈ A_c⁻¹·rhs_c by cycles of the next level.
-fn visit<T: DeviceScalar>(levels: &mut [Level<T>], visits: usize, transfer: &mut Transfer<T>) -> Result<()> {
-    let Transfer { rhs, x, residual, correction, .. } = transfer;
+fn visit<T: DeviceScalar>(
+    levels: &mut [LevelOnDevice<T>],
+    visits: usize,
+    transfer: &mut TransferOnDevice<T>,
+) -> Result<()> {
+    let TransferOnDevice { rhs, x, residual, correction, .. } = transfer;
     cycle(levels, visits, rhs.slice(..), x.slice(..))?;
     if levels.len() == 1 {
         return Ok(());
