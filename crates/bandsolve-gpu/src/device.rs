@@ -457,9 +457,7 @@ impl<'a, T: Pod> DeviceSliceMut<'a, T> {
     /// # Panics
     /// If the range is not inside the slice.
     pub fn part(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
-        let (first, len) = part(range, self.0.len);
-        let address = self.0.address + (first * size_of::<T>()) as u64;
-        DeviceSliceMut(DeviceSlice { device: self.0.device, address, len, of: PhantomData })
+        DeviceSliceMut(self.0.part(range))
     }
 
     /// Copy values from the host.

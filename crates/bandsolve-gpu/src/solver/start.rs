@@ -42,13 +42,26 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         rhs: impl Into<DeviceSlice<'a, T>>,
         x: impl Into<DeviceSliceMut<'a, T>>,
     ) -> Result<Pending<'a, T>> {
-        let (rhs, x) = (rhs.into(), x.into());
+        self.begin(a, rhs.into(), x.into(), true)
+    }
+
+    /// Start a solve. With `repairs`, the device lists inaccurate rows for repair.
+    pub(super) fn begin<'a>(
+        &'a mut self,
+        a: DeviceMatrix<'a, T>,
+        rhs: DeviceSlice<'a, T>,
+        x: DeviceSliceMut<'a, T>,
+        repairs: bool,
+    ) -> Result<Pending<'a, T>> {
         check_len("x", rhs.len(), x.as_slice().len())?;
         self.prepare(rhs.len(), "rhs")?;
         let pending = Pending::new(self, a, rhs, x)?;
         if !pending.rhs.is_empty() {
             let given = pending.solver.dense(pending.rhs);
-            pending.solver.enqueue(pending.source, given, pending.x.as_slice())?;
+            pending.solver.repairs = repairs;
+            let enqueued = pending.solver.enqueue(pending.source, given, pending.x.as_slice());
+            pending.solver.repairs = true;
+            enqueued?;
         }
         Ok(pending)
     }

@@ -1,7 +1,7 @@
 //! Solves that the host does not wait for, with a status that the device keeps.
 
-use super::{DeviceSolver, Pending};
-use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, check_len};
+use super::DeviceSolver;
+use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec};
 use crate::matrix::DeviceMatrix;
 use bandsolve::{Error, Result};
 
@@ -94,25 +94,17 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         x: impl Into<DeviceSliceMut<'a, T>>,
         status: &mut DeviceStatus,
     ) -> Result<()> {
-        let (rhs, x) = (rhs.into(), x.into());
-        check_len("x", rhs.len(), x.as_slice().len())?;
         if !self.plan.options().verify {
             return Err(Error::invalid("plan", "has no verification", "verify(true), which the status needs"));
         }
-        self.prepare(rhs.len(), "rhs")?;
         let device = self.device.clone();
         device.receive(&[("status", &status.device)])?;
         // When it is dropped, later work on the streams of the arrays waits for the solve.
-        let pending = Pending::new(self, a, rhs, x)?;
+        let pending = self.begin(a, rhs.into(), x.into(), false)?;
         if pending.rhs.is_empty() {
             return Ok(());
         }
-        let solver = &mut *pending.solver;
-        let given = solver.dense(pending.rhs);
-        solver.repairs = false;
-        let enqueued = solver.enqueue(pending.source, given, pending.x.as_slice());
-        solver.repairs = true;
-        enqueued?;
+        let solver = &*pending.solver;
         let columns = (solver.columns(), solver.cuts[0].0.columns);
         let words = [0, 8].map(|at| status.address() + at);
         solver.measurements.summarize::<T>(&device, columns, solver.scales_rows(), words)?;
