@@ -52,3 +52,8 @@ fn test_device(how: Emulation) -> Device {
         Some(device) => device.with_limits(emulated.limits()),
     }
 }
+
+/// Whether the tests run on emulated devices.
+fn is_emulated() -> bool {
+    NAMED.is_none()
+}

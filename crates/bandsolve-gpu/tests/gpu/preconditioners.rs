@@ -1,6 +1,6 @@
 //! Preconditioners on a device, compared with those of the CPU.
 
-use crate::test_device;
+use crate::{is_emulated, test_device};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Complex32, Complex64, Error, LinearOperator, Op, RealScalar, Scalar};
 use bandsolve_gallery::{Random, random_vec};
@@ -133,11 +133,13 @@ fn iterations_of_the_cpu() {
     }
 }
 
-/// The model problems of the literature at full size. A GPU takes seconds, an emulated one more than an hour.
+/// Model problems of the literature, on a card also with 500 points on each side, which would take hours on an emulated device. The variable
+/// `BANDSOLVE_TEST_SIDES` names other sizes, such as `200,500`.
 #[test]
-#[ignore = "takes more than an hour on an emulated GPU"]
-fn iterations_of_the_cpu_at_full_size() {
-    for side in [200, 500] {
+fn iterations_of_the_golden_problems() {
+    let sides =
+        std::env::var("BANDSOLVE_TEST_SIDES").unwrap_or_else(|_| if is_emulated() { "20" } else { "20,500" }.into());
+    for side in sides.split(',').map(|side| side.parse().unwrap()) {
         for problem in MODEL_PROBLEMS.iter().filter(|problem| ["aniso1", "aniso2", "model8"].contains(&problem.name)) {
             let a = (problem.make)(side);
             for name in ["alt-i:2", "mos-d:2", "mos-a:2"] {
