@@ -5,6 +5,8 @@
 // holds two real lines, since a real matrix acts on real and imaginary parts separately. For sines and cosines at nodes, it
 // holds the even and odd places of one real line, which is extended to twice its length.
 //
+// Lines with variable spacing or Robin sides are multiplied by the matrix of their eigenvectors instead.
+//
 // Complex transforms use the Stockham algorithm with mixed radix: each pass reads one half of the shared memory and writes the
 // other half, in order.
 #pragma once
@@ -14,6 +16,8 @@
 #define MOST_FACTORS 16
 // Number of terms of a partial sum, for factors without a transform in registers.
 #define DIRECT_TERMS 16
+// Number of coefficients of a line that a thread computes at a time, in products with a matrix.
+#define PRODUCT_ROWS 8
 
 // outⱼ = first·x_p + second·x_q, where x and the factors are complex or, for lines that are extended, parts of complex numbers.
 template <class R> struct LineSums {
@@ -31,6 +35,8 @@ template <class R> struct LineTransform {
   const R* roots;
   // The sums before and after, of the transform and of its inverse.
   LineSums<R> pairs[4];
+  // Instead of these steps: the matrices of the transform and of its inverse, by rows. Otherwise null.
+  const R* matrices[2];
 };
 
 // The coefficients of u are those of f divided by the eigenvalues.
@@ -239,7 +245,30 @@ template <class R> struct TransformTile {
     half.turn();
   }
 
-  __device__ __forceinline__ void run(Halves<R>& half, const LineSums<R>* pairs) const {
+  // outⱼ = Σₖ matrixⱼₖ·xₖ for real lines. A thread reads xₖ once for several j.
+  __device__ __forceinline__ void product(Halves<R>& half, const R* matrix) const {
+    const R* const from = reinterpret_cast<const R*>(half.from);
+    R* const to = reinterpret_cast<R*>(half.to);
+    const u32 n = axis.n;
+    for (u32 work = threadIdx.x; work < (n + PRODUCT_ROWS - 1) / PRODUCT_ROWS << lines; work += blockDim.x) {
+      const u32 line = work & ((1u << lines) - 1), first = (work >> lines) * PRODUCT_ROWS;
+      R sum[PRODUCT_ROWS] = {};
+      for (u32 k = 0; k < n; ++k) {
+        const R x = from[(k << lines) + line];
+        // Rows after the last one are the last one.
+        UNROLL for (u32 r = 0; r < PRODUCT_ROWS; ++r) sum[r] = fma_add(matrix[smaller(first + r, n - 1) * n + k], x, sum[r]);
+      }
+      UNROLL for (u32 r = 0; r < PRODUCT_ROWS; ++r) {
+        if (first + r < n) to[(first + r << lines) + line] = sum[r];
+      }
+    }
+    half.turn();
+  }
+
+  // The coefficients of values, or the values of coefficients.
+  __device__ __forceinline__ void run(Halves<R>& half, bool inverse) const {
+    if (axis.matrices[0]) return product(half, axis.matrices[inverse]);
+    const LineSums<R>* const pairs = axis.pairs + (inverse ? 2 : 0);
     if (axis.extended) {
       extend(half, pairs[0]);
     } else {
@@ -303,9 +332,9 @@ template <class R> __device__ __forceinline__ void transform(const TransformPass
   R* const loaded = reinterpret_cast<R*>(half.from);
   each_element(pass, [&](u32 to, u32 index) { loaded[to] = index == NO_ELEMENT ? R(0) : pass.from.at(index); });
   __syncthreads();
-  if (pass.kind & FORWARD) tile.run(half, pass.axis.pairs);
+  if (pass.kind & FORWARD) tile.run(half, false);
   if (pass.kind == SOLVE) divide(pass, half.from);
-  if (pass.kind & INVERSE) tile.run(half, pass.axis.pairs + 2);
+  if (pass.kind & INVERSE) tile.run(half, true);
   const R* const result = reinterpret_cast<const R*>(half.from);
   each_element(pass, [&](u32 from, u32 index) {
     if (index != NO_ELEMENT) pass.to[index] = pass.add ? pass.to[index] + result[from] : result[from];

@@ -19,8 +19,9 @@ use bandsolve_kernel::view::{View, ViewMut};
 ///
 /// The coefficients of u are QᵀW^½u. The columns of Q are the eigenvectors of W^½ L W^−½, and W is the diagonal matrix of the volumes.
 #[derive(Clone)]
-pub(crate) struct DenseTransform<T> {
+pub struct DenseTransform<T> {
     n: usize,
+    /// The eigenvalues of the axis, in the order of the coefficients.
     pub eigenvalues: Vec<f64>,
     /// The index of the coefficient of the constant, and the value of this coefficient for u = 1.
     pub constant: Option<(usize, f64)>,
@@ -34,8 +35,8 @@ pub(crate) struct DenseTransform<T> {
 pub(crate) struct AxisModes {
     pub values: Vec<f64>,
     pub vectors: Vec<f64>,
-    /// The index of the constant, if it is an eigenvector of L.
-    constant: Option<usize>,
+    /// Whether the first eigenvector is the constant.
+    has_constant: bool,
 }
 
 impl AxisModes {
@@ -47,44 +48,54 @@ impl AxisModes {
         let n = axis.len();
         let (mut values, mut vectors) = if axis.periodic { periodic(axis)? } else { open(axis)? };
         rayleigh_quotients(axis, &mut values, &vectors)?;
-        let mut constant = None;
-        if axis.keeps_constants() && n > 0 {
+        let has_constant = axis.keeps_constants() && n > 0;
+        if has_constant {
             // Exact values instead of computed ones: eigenvalue 0 and eigenvector W^{1/2}·1.
             let least = (0..n).min_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0);
             let length = axis.volume.iter().sum::<f64>().sqrt();
-            values[least] = 0.0;
-            vectors[least * n..][..n].iter_mut().zip(&axis.volume).for_each(|(q, w)| *q = w.sqrt() / length);
-            constant = Some(least);
+            values[least] = values[0];
+            vectors.copy_within(..n, least * n);
+            values[0] = 0.0;
+            vectors[..n].iter_mut().zip(&axis.volume).for_each(|(q, w)| *q = w.sqrt() / length);
         }
-        Ok(Self { values, vectors, constant })
+        Ok(Self { values, vectors, has_constant })
     }
 }
 
 impl<T: PoissonScalar> DenseTransform<T> {
+    /// Compute the eigenvectors of an axis. If constants are eigenvectors, they come first.
+    ///
+    /// # Errors
+    /// [`Error::NotConverged`] and [`Error::OutOfMemory`].
     pub fn new(axis: &AxisOperator) -> Result<Self> {
         let n = axis.len();
         if let Some((scale, sides)) = axis.uniform {
             return Self::of_transform(&Transform::new(n, sides)?, n, scale);
         }
-        let AxisModes { values, vectors, constant } = AxisModes::new(axis)?;
+        let AxisModes { values, vectors, has_constant } = AxisModes::new(axis)?;
         // The solver does not multiply along a middle axis with one unknown, so the number must equal its coefficient.
         let roots = collected(axis.volume.iter().map(|w| if n == 1 { 1.0 } else { w.sqrt() }))?;
-        let constant = constant.map(|place| (place, roots.iter().map(|root| root * root).sum::<f64>().sqrt()));
+        let constant = has_constant.then(|| (0, roots.iter().map(|root| root * root).sum::<f64>().sqrt()));
         let entry = |e: usize, root: f64| real::<T>(vectors[e] * root);
         let to = collected((0..n * n).map(|e| entry(e, roots[e % n])))?;
         let back = collected((0..n * n).map(|e| entry((e % n) * n + e / n, 1.0 / roots[e / n])))?;
         Ok(Self { n, eigenvalues: values, constant, to, back })
     }
 
+    /// The matrices M of coefficients c = M·u and of values u = M·c, by rows.
+    pub fn matrices(&self) -> [&[T]; 2] {
+        [&self.to, &self.back]
+    }
+
     /// Bytes of the matrices.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         size_of_val(&self.to[..]) + size_of_val(&self.back[..])
     }
 
     /// Products with vectors V, which are stored one after the other. The coefficients of f are Vᵀf, and u = V û.
     ///
     /// `lines`: one matrix is enough, because only [`multiply_lines`](Self::multiply_lines) is called.
-    pub fn of_vectors(eigenvalues: Vec<f64>, vectors: &[f64], lines: bool) -> Result<Self> {
+    pub(crate) fn of_vectors(eigenvalues: Vec<f64>, vectors: &[f64], lines: bool) -> Result<Self> {
         let n = eigenvalues.len();
         let to = collected(vectors.iter().map(|v| real(*v)))?;
         let turned = |e: usize| real(vectors[(e % n) * n + e / n]);
@@ -107,7 +118,7 @@ impl<T: PoissonScalar> DenseTransform<T> {
     }
 
     /// Writes the coefficients of `width` columns of z to `out`. `inverse`: transforms coefficients back. Both arrays have rows of `width` numbers.
-    pub fn multiply(&self, z: &[T], out: &mut [T], width: usize, inverse: bool) {
+    pub(crate) fn multiply(&self, z: &[T], out: &mut [T], width: usize, inverse: bool) {
         let matrix = if inverse { &self.back } else { &self.to };
         let (a, b) = (View::new(z, width, self.n), View::new(matrix, self.n, self.n));
         let c = ViewMut::new(out, width, self.n);
@@ -117,7 +128,7 @@ impl<T: PoissonScalar> DenseTransform<T> {
 
 impl<T: PoissonScalar> DenseTransform<T> {
     /// Writes the coefficients of `lines` contiguous lines of z to `out`. `inverse`: transforms coefficients back.
-    pub fn multiply_lines(&self, z: &[T], out: &mut [T], lines: usize, inverse: bool) {
+    pub(crate) fn multiply_lines(&self, z: &[T], out: &mut [T], lines: usize, inverse: bool) {
         let matrix = |entries| View::new(entries, self.n, self.n);
         let a = match inverse {
             false => matrix(&self.to).transpose(),

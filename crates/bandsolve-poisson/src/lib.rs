@@ -114,6 +114,7 @@ pub mod radix;
 #[doc(hidden)]
 pub mod device {
     pub use crate::axis::AxisOperator;
+    pub use crate::dense::DenseTransform;
     pub use crate::level::{compensated, levelled};
     pub use crate::parts::BoxParts;
     pub use crate::report::Solved;

@@ -58,6 +58,8 @@ pub struct LineArguments {
     pub roots: u64,
     /// Factors and places of each step with sums.
     pub sums: [[u64; 2]; 4],
+    /// The matrices of the transform and of its inverse, or 0.
+    pub matrices: [u64; 2],
 }
 
 /// The eigenvalues by which coefficients are divided.

@@ -44,6 +44,15 @@ pub struct LineKind {
     pub sides: AxisSides,
 }
 
+/// The memory that the transform of a line needs.
+#[derive(Debug, Clone, Copy)]
+pub struct LineShape {
+    /// The number of complex points.
+    pub points: usize,
+    /// Whether a complex line holds one real line; otherwise, it holds two.
+    pub extended: bool,
+}
+
 /// exp(iπ·part/of)
 fn root(part: usize, of: usize) -> [f64; 2] {
     let (sin, cos) = half_turns(part, of);
@@ -77,6 +86,10 @@ impl LineKind {
     /// Whether the transform changes nothing: one unknown without Dirichlet sides.
     pub fn is_identity(self) -> bool {
         self.n == 1 && matches!(self.sides, AxisSides::NodeNeumann | AxisSides::CellNeumann | AxisSides::Periodic)
+    }
+
+    pub fn shape(self) -> LineShape {
+        LineShape { points: self.points(), extended: self.is_extended() }
     }
 
     /// N

@@ -19,8 +19,9 @@ use refinement::BoxSolver;
 /// coefficients by the eigenvalues, and transforms back. Then it computes the residual of the difference equations, refines u if necessary, and returns the report
 /// of [`PoissonPlan`](bandsolve_poisson::PoissonPlan).
 ///
-/// One axis may have variable spacing or Robin sides, or lines that exceed the shared memory of a thread block. The solver then solves tridiagonal systems along this
-/// axis. This needs an axis that is not periodic, c ≥ 0 and no negative α/β. [`new`](Self::new) returns an error for other problems.
+/// Axes with variable spacing or Robin sides have no fast transform. The solver solves tridiagonal systems along the longest of them, and multiplies lines along the
+/// others by matrices of eigenvectors. It also multiplies along this axis if the axis is periodic, c is negative or a Robin side has a negative α/β.
+/// If lines along one axis exceed the shared memory of a thread block, the tridiagonal systems lie along this axis.
 ///
 /// # Shapes
 /// f and u have one number per unknown, in C order: the last axis is contiguous. Several right-hand sides follow one another.
@@ -29,7 +30,8 @@ use refinement::BoxSolver;
 /// O(log n) flops per unknown and axis if n (n + 1 for Dirichlet nodes, n − 1 for Neumann nodes) has only the prime factors 2, 3, 5 and 7. A larger
 /// prime factor p costs O(p) flops per unknown. In d dimensions, a solve reads and writes u 2d − 1 times, and the verification reads f and u. Tridiagonal systems
 /// read and write u once more and read their factors twice. One thread solves each system: this is slow if there are few systems, or if they lie along the
-/// last axis. The solver stores one number per unknown, and a second one for tridiagonal systems.
+/// last axis. Products cost 2n flops per unknown of an axis with n unknowns, twice, and [`new`](Self::new) computes the eigenvectors on the CPU with 6n³ flops. The solver
+/// stores one number per unknown, a second one for tridiagonal systems, and 2n² numbers for an axis with products.
 ///
 /// # Examples
 /// ```
@@ -67,10 +69,9 @@ impl<T: DeviceScalar + PoissonScalar> DevicePoisson<T> {
     /// # Errors
     /// - The errors of [`Poisson::plan`].
     /// - [`Error::Shape`] if an axis has no unknowns, or if there are 2³² unknowns or more.
-    /// - [`Error::Unsupported`] if the problem asks for another method than `auto` or `fft`; if more than one axis has variable spacing or a Robin side with α ≠ 0; if
-    ///   there is such an axis and it is periodic, c is negative or a Robin side has a negative α/β.
+    /// - [`Error::Unsupported`] if the problem asks for another method than `auto` or `fft`.
     /// - [`Error::InvalidArgument`] if the lines along an axis do not fit in the shared memory of a thread block, and there are no tridiagonal systems along this axis.
-    /// - [`Error::NotConverged`] if rounding decides the sign of the smallest eigenvalue.
+    /// - [`Error::NotConverged`] if rounding decides the sign of the smallest eigenvalue, or if eigenvectors do not converge.
     /// - [`Error::OutOfMemory`]; [`Error::Device`].
     ///
     /// # Examples
@@ -81,10 +82,10 @@ impl<T: DeviceScalar + PoissonScalar> DevicePoisson<T> {
     /// use bandsolve_poisson::Poisson;
     /// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
     /// let points = [0.0, 1.0, 3.0, 4.0];
-    /// let stretched = Poisson::new(&[2, 5]).coordinates(0, &points);
-    /// assert_eq!(DevicePoisson::<f64>::new(&device, &stretched)?.shape(), [2, 5]);
     /// let stretched = Poisson::new(&[2, 2]).coordinates(0, &points).coordinates(1, &points);
-    /// assert!(matches!(DevicePoisson::<f64>::new(&device, &stretched), Err(Error::Unsupported { .. })));
+    /// assert_eq!(DevicePoisson::<f64>::new(&device, &stretched)?.shape(), [2, 2]);
+    /// let other = stretched.method(bandsolve_poisson::PoissonMethod::Pscr);
+    /// assert!(matches!(DevicePoisson::<f64>::new(&device, &other), Err(Error::Unsupported { .. })));
     /// # }
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
@@ -171,9 +172,11 @@ impl<T: DeviceScalar + PoissonScalar> DevicePoisson<T> {
         let completed = self.0.device.synchronize();
         let (solved, ()) = (solved?, completed?);
         let systems = self.0.passes.systems();
-        let reason = match systems {
-            0 => "transforms along all axes on a device",
-            _ => "tridiagonal systems along one axis and transforms along the other axes on a device",
+        let reason = match (systems, self.0.passes.has_products()) {
+            (0, false) => "transforms along all axes on a device",
+            (0, true) => "transforms and products with matrices of eigenvectors along all axes on a device",
+            (_, false) => "tridiagonal systems along one axis and transforms along the other axes on a device",
+            (_, true) => "tridiagonal systems along one axis and products with matrices of eigenvectors on a device",
         };
         Ok(self.0.parts.report(reason, systems, &solved))
     }

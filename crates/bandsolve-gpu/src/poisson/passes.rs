@@ -1,31 +1,29 @@
 //! The passes of a solve: transforms along all axes but one, solutions along this axis, and the inverse transforms.
 //!
-//! Along the axis in the middle, one pass transforms, divides the coefficients by the eigenvalues and transforms back. If this axis has no transform, or is
-//! too long for it, the pass solves tridiagonal systems.
+//! Along the axis in the middle, one pass transforms, divides the coefficients by the eigenvalues and transforms back, or it solves tridiagonal systems: along
+//! an axis that has no fast transform or is too long for it. Along other axes without a fast transform, the passes multiply by matrices of eigenvectors.
 
 use super::arguments::{BoxRhs, SymbolArguments, TransformPass};
-use super::axis::{AxisOnDevice, LineTile, longest};
-use super::lines::LineKind;
+use super::axis::{AxisOnDevice, LineTile, most_points};
+use super::lines::{LineKind, LineShape};
 use super::sweep::{SweepArrays, SweepOnDevice, SweepShape};
 use crate::device::{Device, DeviceScalar, DeviceVec, Limits};
 use crate::launch::Arguments;
 use bandsolve::{Error, Result};
 use bandsolve_poisson::PoissonScalar;
-use bandsolve_poisson::device::BoxParts;
+use bandsolve_poisson::device::{BoxParts, DenseTransform};
+use core::cmp::Reverse;
 
 /// What a pass does (`PassKind` in `transform.cuh`).
 const FORWARD: u32 = 1;
 const INVERSE: u32 = 2;
 const SOLVE: u32 = 3;
 
-/// The method that errors name.
-const METHOD: &str = "fft";
-const SEVERAL: &str = "more than one axis with variable spacing or Robin sides on a GPU; use a plan of the CPU";
-
 /// An axis with a transform.
 struct TransformedAxis<T> {
     on_device: AxisOnDevice<T>,
     tile: LineTile,
+    is_identity: bool,
 }
 
 /// The transforms of the axes, with their eigenvalues, and the systems along the axis in the middle.
@@ -66,27 +64,46 @@ fn lines(shape: [usize; 3], axis: usize) -> usize {
     shape.iter().product::<usize>() / shape[axis]
 }
 
-/// The axis in the middle, and whether tridiagonal systems lie along it.
-fn choose_middle<T: DeviceScalar + PoissonScalar>(parts: &BoxParts<T>, limits: &Limits) -> Result<(usize, bool)> {
-    let (axes, shape) = (&parts.problem.axes, parts.problem.shape());
-    let varying: Vec<usize> = (0..3).filter(|axis| axes[*axis].uniform.is_none()).collect();
-    let refused = |what| Err(Error::Unsupported { method: METHOD, what });
-    let is_definite = !parts.problem.is_cancelling();
-    match varying[..] {
-        [axis] if axes[axis].periodic => refused("periodic axes with variable spacing on a GPU; use a plan of the CPU"),
-        [axis] if is_definite => Ok((axis, true)),
-        [_] => refused(
-            "a negative shift or a negative alpha/beta together with variable spacing or Robin sides on a GPU; use a plan of the CPU",
-        ),
-        [] => {
-            let is_long = |axis: usize| match axes[axis].uniform {
-                Some((_, sides)) => shape[axis] > longest(LineKind { n: shape[axis], sides }, size_of::<T>(), limits),
-                None => false,
-            };
-            let long = (0..3).find(|axis| is_long(*axis) && !axes[*axis].periodic && is_definite);
-            Ok(long.map_or((0, false), |axis| (axis, true)))
+/// What a solve does along an axis.
+#[derive(Debug, Clone, Copy)]
+enum AxisTask {
+    Fourier(LineKind),
+    /// Products with the matrix of the eigenvectors.
+    Products,
+    Systems,
+}
+
+/// Choose a task for each axis. `Err` if lines do not fit in shared memory and tridiagonal systems cannot replace their transforms.
+///
+/// Tridiagonal systems lie along a long axis, or else along the longest axis without a fast transform. They need an axis that is not periodic
+/// and a definite matrix.
+fn tasks<T: DeviceScalar + PoissonScalar>(parts: &BoxParts<T>, limits: &Limits) -> Result<[AxisTask; 3]> {
+    let (problem, points) = (&parts.problem, most_points(size_of::<T>(), limits));
+    let (axes, shape) = (&problem.axes, problem.shape());
+    let mut tasks: [AxisTask; 3] = core::array::from_fn(|axis| match axes[axis].uniform {
+        Some((_, sides)) => AxisTask::Fourier(LineKind { n: shape[axis], sides }),
+        None => AxisTask::Products,
+    });
+    let most = tasks.map(|task| match task {
+        AxisTask::Fourier(kind) => kind.most(points),
+        _ => points,
+    });
+    let is_long = |axis: usize| shape[axis] > most[axis];
+    let is_candidate = |axis: &usize| axes[*axis].uniform.is_none() || is_long(*axis);
+    let open = (0..3).filter(|axis| !axes[*axis].periodic && !problem.is_cancelling() && is_candidate(axis));
+    // Of equal axes, the first one: the unknowns of neighboring systems are neighbors.
+    if let Some(axis) = open.min_by_key(|axis| (!is_long(*axis), Reverse(shape[*axis]))) {
+        tasks[axis] = AxisTask::Systems;
+    }
+    match (0..3).find(|axis| is_long(*axis) && !matches!(tasks[*axis], AxisTask::Systems)) {
+        None => Ok(tasks),
+        Some(axis) => {
+            // With two axes, the caller's second axis is the third one here.
+            let given = if parts.given().len() == 2 { axis / 2 } else { axis };
+            let expected =
+                format!("at most {}: lines must fit in the shared memory of a thread block of this GPU", most[axis]);
+            Err(Error::invalid(format!("shape[{given}]"), format!("is {}", shape[axis]), expected))
         }
-        _ => refused(SEVERAL),
     }
 }
 
@@ -94,41 +111,56 @@ impl<T: DeviceScalar + PoissonScalar> TransformPasses<T> {
     pub fn new(device: &Device, parts: &BoxParts<T>) -> Result<Self> {
         let (problem, limits) = (&parts.problem, device.limits());
         let shape = problem.shape();
-        let (middle, is_sweep) = choose_middle(parts, &limits)?;
-        // Check all axes before anything is allocated.
-        let mut kinds = [None; 3];
-        for (axis, kind) in kinds.iter_mut().enumerate().filter(|(axis, _)| !(is_sweep && *axis == middle)) {
-            *kind = Some(fitting_kind(parts, axis, &limits)?);
-        }
-        let transformed = |axis: usize| {
-            let Some(kind) = kinds[axis] else { return Ok(None) };
+        let tasks = tasks(parts, &limits)?;
+        let systems = tasks.iter().position(|task| matches!(task, AxisTask::Systems));
+        let (mut axes, mut eigenvalues, mut of_ones) = ([const { None }; 3], [const { Vec::new() }; 3], 1.0);
+        for (axis, task) in tasks.into_iter().enumerate() {
             let size = (lines(shape, axis), stride(shape, axis));
-            let tile = LineTile::new(kind, size, size_of::<T>(), &limits);
-            Ok::<_, Error>(Some(TransformedAxis { on_device: AxisOnDevice::new(device, kind)?, tile }))
-        };
-        let eigenvalues = |axis: usize| {
-            let mut values = kinds[axis].map_or(Ok(Vec::new()), LineKind::eigenvalues)?;
-            let scale = problem.axes[axis].uniform.map_or(1.0, |(scale, _)| scale);
-            values.iter_mut().for_each(|value| *value *= scale);
-            device.upload(&values)
-        };
+            let tile = |of: LineShape| LineTile::new(of, size, size_of::<T>(), &limits);
+            match task {
+                AxisTask::Fourier(kind) => {
+                    let scale = problem.axes[axis].uniform.map_or(1.0, |(scale, _)| scale);
+                    eigenvalues[axis] = kind.eigenvalues()?;
+                    eigenvalues[axis].iter_mut().for_each(|value| *value *= scale);
+                    of_ones *= kind.of_ones();
+                    let on_device = AxisOnDevice::fourier(device, kind)?;
+                    axes[axis] =
+                        Some(TransformedAxis { on_device, tile: tile(kind.shape()), is_identity: kind.is_identity() });
+                }
+                AxisTask::Products => {
+                    let n = shape[axis];
+                    let dense = DenseTransform::new(&problem.axes[axis])?;
+                    of_ones *= dense.constant.map_or(1.0, |(_, of_ones)| of_ones);
+                    let on_device = AxisOnDevice::products(device, n, dense.matrices())?;
+                    let tile = tile(LineShape { points: n, extended: false });
+                    axes[axis] = Some(TransformedAxis { on_device, tile, is_identity: false });
+                    eigenvalues[axis] = dense.eigenvalues;
+                }
+                AxisTask::Systems => {}
+            }
+        }
         let weights = problem.weights()?;
-        let of_ones = weights.is_some().then(|| kinds.iter().flatten().map(|kind| kind.of_ones()).product());
+        let [first, second, third] = eigenvalues.map(|values| device.upload(&values));
         let mut passes = Self {
-            axes: [transformed(0)?, transformed(1)?, transformed(2)?],
-            eigenvalues: [eigenvalues(0)?, eigenvalues(1)?, eigenvalues(2)?],
-            middle,
+            axes,
+            eigenvalues: [first?, second?, third?],
+            middle: systems.unwrap_or(0),
             systems: None,
             shape,
             shift: problem.shift,
-            of_ones,
+            of_ones: weights.is_some().then_some(of_ones),
         };
-        if is_sweep {
-            let size = SweepShape { n: shape[middle], lines: lines(shape, middle), stride: stride(shape, middle) };
-            let axis = (&problem.axes[middle], weights.as_ref().map(|weights| &weights[middle]));
-            passes.systems = Some(SweepOnDevice::new(device, axis, size, passes.symbols(0, (0.0, false)))?);
+        if let Some(axis) = systems {
+            let size = SweepShape { n: shape[axis], lines: lines(shape, axis), stride: stride(shape, axis) };
+            let operator = (&problem.axes[axis], weights.as_ref().map(|weights| &weights[axis]));
+            passes.systems = Some(SweepOnDevice::new(device, operator, size, passes.symbols(0, (0.0, false)))?);
         }
         Ok(passes)
+    }
+
+    /// Whether there are products with matrices of eigenvectors.
+    pub fn has_products(&self) -> bool {
+        self.axes.iter().flatten().any(|axis| axis.on_device.arguments().matrices[0] != 0)
     }
 
     /// The number of tridiagonal systems.
@@ -138,7 +170,7 @@ impl<T: DeviceScalar + PoissonScalar> TransformPasses<T> {
 
     /// Enqueue a solve.
     pub fn enqueue(&self, device: &Device, arrays: &PassArrays<T>) -> Result<()> {
-        let changes = |axis: &usize| self.axes[*axis].as_ref().is_some_and(|of| !of.on_device.kind().is_identity());
+        let changes = |axis: &usize| self.axes[*axis].as_ref().is_some_and(|of| !of.is_identity);
         let others = [2, 1, 0].into_iter().filter(|axis| *axis != self.middle && changes(axis));
         let mut passes: Vec<(usize, u32)> = others.clone().map(|axis| (axis, FORWARD)).collect();
         passes.push((self.middle, SOLVE));
@@ -201,23 +233,4 @@ impl<T: DeviceScalar + PoissonScalar> TransformPasses<T> {
         // SAFETY: these are the kernel's arguments. The arrays have one number per unknown, and only this solve uses them.
         unsafe { Arguments::default().with(pass).launch_blocks(device, &name, (blocks, tile.threads), tile.shared) }
     }
-}
-
-/// The transform of an axis with constant spacing. `Err` if its lines do not fit in shared memory.
-fn fitting_kind<T: DeviceScalar + PoissonScalar>(
-    parts: &BoxParts<T>,
-    axis: usize,
-    limits: &Limits,
-) -> Result<LineKind> {
-    let (axes, n) = (&parts.problem.axes, parts.problem.shape()[axis]);
-    let (_, sides) = axes[axis].uniform.ok_or(Error::Unsupported { method: METHOD, what: SEVERAL })?;
-    let kind = LineKind { n, sides };
-    let most = longest(kind, size_of::<T>(), limits);
-    if n <= most {
-        return Ok(kind);
-    }
-    // With two axes, the caller's second axis is the third one here.
-    let given = if parts.given().len() == 2 { axis / 2 } else { axis };
-    let expected = format!("at most {most}: lines must fit in the shared memory of a thread block of this GPU");
-    Err(Error::invalid(format!("shape[{given}]"), format!("is {n}"), expected))
 }

@@ -302,7 +302,7 @@ impl SystemsOnDevice {
         }
     }
 
-    /// Poisson problems with all kinds of transforms, with tridiagonal systems, and with a second attempt for large numbers.
+    /// Poisson problems with all kinds of transforms, with tridiagonal systems, with products, and with a second attempt for large numbers.
     fn poisson<T: DeviceScalar + PoissonScalar>(&mut self) {
         // The number of points of complex transforms: 24 and 7, 21 and 10, 30 and 22.
         let periodic = BoundaryKind::Periodic;
@@ -313,9 +313,11 @@ impl SystemsOnDevice {
             Boundary::neumann(1.0),
             Boundary::robin(1.0, 1.0, 1.0),
         );
-        for (problem, factor) in
-            [(transformed.clone(), 1.0), (cells, 1.0), (systems, 1.0), (transformed.spacing(1e-2), 0.9)]
-        {
+        let points = [0.0, 1.0, 3.0, 4.0, 6.0, 7.0, 9.0, 10.0, 12.0, 13.0, 15.0];
+        let matrices = Poisson::new(&[10, 11]).grid(Grid::Cell).coordinates(0, &points).shift(-0.1);
+        let large = transformed.clone().spacing(1e-2);
+        let problems = [(transformed, 1.0), (cells, 1.0), (systems, 1.0), (matrices, 1.0), (large, 0.9)];
+        for (problem, factor) in problems {
             let mut solver = DevicePoisson::<T>::new(&self.device(), &problem).unwrap();
             let largest = if factor < 1.0 { T::MAX.to_f64() * factor } else { 1.0 };
             let f: Vec<T> = (0..solver.len()).map(|k| T::from_f64(largest / (1 + k % 3) as f64)).collect();
