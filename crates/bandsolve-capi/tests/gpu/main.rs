@@ -2,7 +2,9 @@
 //!
 //! The device is the emulated one, or the one that `BANDSOLVE_TEST_DEVICE` names, such as `cuda`.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod enqueue;
 
 use bandsolve::{Complex32, Complex64, Plan, RealScalar, Scalar, Shape};
 use bandsolve_capi::*;
