@@ -170,7 +170,7 @@ FEATURES=cuda BUILT=${CARGO_TARGET_DIR:-$root/target}/release PREFIX=$work/gpu "
 same_functions "$work/gpu"
 flags=(-I"$here/tests/emulated" -I"$work/gpu/include" -L"$work/gpu/lib" -lbandsolve)
 on_emulated() { # heading, beginning of the output
-    sed -n "/^## $1\$/,/^## /p;" "$here/../../docs/c-api.md" | sed -n '/^```c/,/^```$/p' | sed '/^```/d' >"$work/gpu.c"
+    sed -n "/^## $1\$/,/^## /p" "$here/../../docs/c-api.md" | sed -n '/^```c/,/^```$/p' | sed '/^```/d' >"$work/gpu.c"
     sed -i 's/"cuda"/"emulated"/; s/1 << 20/1 << 14/' "$work/gpu.c"
     gcc -std=c99 "${strict[@]}" "$work/gpu.c" "${flags[@]}" -o "$work/emulated"
     LD_LIBRARY_PATH=$work/gpu/lib run "$work/emulated"

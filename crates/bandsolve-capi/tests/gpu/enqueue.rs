@@ -381,10 +381,7 @@ fn a_status_of_another_type() {
 /// The emulated device runs its work when somebody waits for it, in memory that the CPU can read.
 #[test]
 fn nobody_waits() {
-    if device_name() != "emulated" {
-        return;
-    }
-    let on = Opened::new();
+    let on = Opened::named("emulated");
     let (there, status) = (There::<f64>::random(&on, FAMILIES[0], 700, 1), OwnStatus::new::<f64>(&on));
     let expected = there.solve(P, false).1;
     // The second round has the solver of the first. The x of a solve is the right-hand side of the next.

@@ -191,10 +191,13 @@ unsafe impl Sync for Opened {}
 
 impl Opened {
     fn new() -> Self {
-        let name = device_name();
-        let (status, handle) = open_device(&CString::new(&*name).unwrap());
+        Self::named(&device_name())
+    }
+
+    fn named(name: &str) -> Self {
+        let (status, handle) = open_device(&CString::new(name).unwrap());
         expect(status, OK, &[]);
-        Self { handle, device: Device::open(&name).unwrap() }
+        Self { handle, device: Device::open(name).unwrap() }
     }
 
     fn upload<T: bytemuck::Pod>(&self, values: &[T]) -> DeviceVec<T> {
