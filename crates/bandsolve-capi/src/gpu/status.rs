@@ -6,7 +6,7 @@ use crate::report;
 use crate::status::bandsolve_status_t::BANDSOLVE_NOT_CONVERGED;
 use crate::status::{CallFailure, CallResult};
 use bandsolve::{Method, Plan, Result, accepted_at_once};
-use bandsolve_gpu::{DeviceScalar, DeviceStatus};
+use bandsolve_gpu::{Device, DeviceScalar, DeviceStatus};
 use core::any::Any;
 use core::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,6 +33,11 @@ struct EnqueuedSolves {
 const ATTENTION: &str = "the matrix of an enqueued solve may be singular, or its x may have no correct digit";
 
 impl bandsolve_gpu_status {
+    fn new<T: DeviceScalar>(device: &Device) -> Result<Self> {
+        let state = EnqueuedSolves { words: DeviceStatus::new(device)?, solvers: Vec::new(), method: None };
+        Ok(Self { state: Mutex::new(state), number_type: T::NAME, accepted: accepted_at_once::<T>() })
+    }
+
     fn lock(&self) -> MutexGuard<'_, EnqueuedSolves> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,9 +135,7 @@ pub(crate) unsafe fn create_status<T: DeviceScalar>(
     let out = RawArray::new("status", out, 1)?;
     // SAFETY: the stream belongs to this device. Without a later call, the object only frees memory, which needs no stream.
     let device = unsafe { handle.device.with_stream(stream.expose_provenance() as u64) };
-    let state = EnqueuedSolves { words: DeviceStatus::new(&device)?, solvers: Vec::new(), method: None };
-    let created =
-        bandsolve_gpu_status { state: Mutex::new(state), number_type: T::NAME, accepted: accepted_at_once::<T>() };
+    let created = bandsolve_gpu_status::new::<T>(&device)?;
     // SAFETY: the pointer is not null and aligned; the rest is the caller's promise.
     unsafe { out.write()[0] = Box::into_raw(Box::new(created)) };
     Ok(())
@@ -170,4 +173,35 @@ pub(crate) unsafe fn destroy_status(handle: bandsolve_gpu_status_t) -> CallResul
         drop(unsafe { Box::from_raw(handle) });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandsolve::Shape;
+    use bandsolve_gpu::DeviceSolver;
+
+    /// A captured graph may use any of the solvers, however many there are.
+    #[test]
+    fn all_solvers_are_kept() {
+        let device = Device::open("emulated").unwrap();
+        let status = bandsolve_gpu_status::new::<f64>(&device).unwrap();
+        let mut created = 0;
+        for n in (1..=20).chain(1..=20) {
+            let plan = Plan::new(Shape::Tridiagonal { n, periodic: false });
+            let create = || {
+                created += 1;
+                let solver = DeviceSolver::<f64>::new(&device, &plan, 1)?;
+                Ok(Box::new(KeptSolver { stream: 7, plan: plan.clone(), solver, copy: device.zeros(0)? }))
+            };
+            let mut rows = 0;
+            let enqueue = |stored: &mut KeptSolver<f64>, _: &mut DeviceStatus| {
+                rows = stored.plan.shape().rows();
+                Ok(())
+            };
+            status.enqueue((7, &plan, 1), create, enqueue).unwrap();
+            assert_eq!(rows, n);
+        }
+        assert_eq!((created, status.lock().solvers.len()), (20, 20));
+    }
 }
