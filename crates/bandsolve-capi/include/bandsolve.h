@@ -53,7 +53,7 @@ typedef enum {
   BANDSOLVE_SINGULAR = 3,
   /**
    * No x met the accuracy contract, because the matrix is singular to working precision. `x` contains the best solution that
-   * was found.
+   * was found. From `bandsolveGpuStatusRead`: the x of an enqueued solve does not meet the contract, and was not repaired.
    */
   BANDSOLVE_NOT_CONVERGED = 4,
   /**

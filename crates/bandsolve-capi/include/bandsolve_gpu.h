@@ -18,9 +18,19 @@
 typedef struct bandsolve_gpu_device bandsolve_gpu_device;
 
 /**
+ * The status of enqueued solves of one number type: the largest backward error, and whether a solution needs attention.
+ */
+typedef struct bandsolve_gpu_status bandsolve_gpu_status;
+
+/**
  * A device that `bandsolveGpuOpen` opened.
  */
 typedef bandsolve_gpu_device *bandsolve_gpu_device_t;
+
+/**
+ * A status that `bandsolveGpuDstatus_create` or the function of another number type created.
+ */
+typedef bandsolve_gpu_status *bandsolve_gpu_status_t;
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +52,31 @@ bandsolve_status_t bandsolveGpuOpen(const char *name,
  * The function frees the memory and the factors that the library keeps on the device. No thread may use the device any more.
  */
 bandsolve_status_t bandsolveGpuClose(bandsolve_gpu_device_t device);
+
+/**
+ * Wait for the enqueued solves of a status, and check them.
+ *
+ * The function returns `BANDSOLVE_SUCCESS` if all solves since the creation or the last reset of the status have a backward error of at most
+ * 8 eps, where eps is that of the number type. It returns `BANDSOLVE_NOT_CONVERGED` if the backward error is larger, or if a solution needs
+ * attention: the matrix may be singular, or x may have no correct digit. Then solve again with a function that waits, which repairs x.
+ *
+ * `bandsolveLastReport` then has the largest backward error, `attention`, and the method of the last solve. `backward_error` is NaN if a
+ * solution needs attention. If nothing was enqueued, the report says that nothing was solved.
+ */
+bandsolve_status_t bandsolveGpuStatusRead(bandsolve_gpu_status_t status);
+
+/**
+ * Forget the solves of a status. The function does not wait: it takes effect on the stream of the status, after the solves that were enqueued
+ * before.
+ */
+bandsolve_status_t bandsolveGpuStatusReset(bandsolve_gpu_status_t status);
+
+/**
+ * Destroy a status, and free the memory of its solves. Does nothing if `status` is NULL.
+ *
+ * Wait for the solves first, for example with `bandsolveGpuStatusRead`. No captured graph that contains one of the solves may be launched any more.
+ */
+bandsolve_status_t bandsolveGpuStatusDestroy(bandsolve_gpu_status_t status);
 
 /**
  * Get the size in bytes of the buffer of `bandsolveGpuSgtsv`. The size is 0: the device allocates and keeps its memory.
@@ -95,6 +130,26 @@ bandsolve_status_t bandsolveGpuScgtsv(bandsolve_gpu_device_t device,
                                       float *x,
                                       const float *rhs,
                                       void *buffer);
+
+/**
+ * Solve `count` tridiagonal systems of n unknowns each in the memory of a GPU.
+ *
+ * Entry i of system s is at index i * row_stride + s * system_stride of each array. The strides are 1 and n, or `count` and 1. The
+ * function ignores `sub` of the first row and `sup` of the last row of each system. The other arguments are those of
+ * `bandsolveGpuSgtsv`.
+ */
+bandsolve_status_t bandsolveGpuSgtsv_batch(bandsolve_gpu_device_t device,
+                                           void *stream,
+                                           bandsolve_pivoting_t p,
+                                           int64_t n,
+                                           int64_t count,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           const float *sub,
+                                           const float *diag,
+                                           const float *sup,
+                                           float *x,
+                                           const float *rhs);
 
 /**
  * Get the size in bytes of the buffer of `bandsolveGpuSbgtsv`. The size is 0: the device allocates and keeps its memory.
@@ -355,6 +410,26 @@ bandsolve_status_t bandsolveGpuDcgtsv(bandsolve_gpu_device_t device,
                                       void *buffer);
 
 /**
+ * Solve `count` tridiagonal systems of n unknowns each in the memory of a GPU.
+ *
+ * Entry i of system s is at index i * row_stride + s * system_stride of each array. The strides are 1 and n, or `count` and 1. The
+ * function ignores `sub` of the first row and `sup` of the last row of each system. The other arguments are those of
+ * `bandsolveGpuDgtsv`.
+ */
+bandsolve_status_t bandsolveGpuDgtsv_batch(bandsolve_gpu_device_t device,
+                                           void *stream,
+                                           bandsolve_pivoting_t p,
+                                           int64_t n,
+                                           int64_t count,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           const double *sub,
+                                           const double *diag,
+                                           const double *sup,
+                                           double *x,
+                                           const double *rhs);
+
+/**
  * Get the size in bytes of the buffer of `bandsolveGpuDbgtsv`. The size is 0: the device allocates and keeps its memory.
  */
 bandsolve_status_t bandsolveGpuDbgtsv_bufferSizeExt(bandsolve_gpu_device_t device,
@@ -611,6 +686,26 @@ bandsolve_status_t bandsolveGpuCcgtsv(bandsolve_gpu_device_t device,
                                       bandsolve_c32_t *x,
                                       const bandsolve_c32_t *rhs,
                                       void *buffer);
+
+/**
+ * Solve `count` tridiagonal systems of n unknowns each in the memory of a GPU.
+ *
+ * Entry i of system s is at index i * row_stride + s * system_stride of each array. The strides are 1 and n, or `count` and 1. The
+ * function ignores `sub` of the first row and `sup` of the last row of each system. The other arguments are those of
+ * `bandsolveGpuCgtsv`.
+ */
+bandsolve_status_t bandsolveGpuCgtsv_batch(bandsolve_gpu_device_t device,
+                                           void *stream,
+                                           bandsolve_pivoting_t p,
+                                           int64_t n,
+                                           int64_t count,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           const bandsolve_c32_t *sub,
+                                           const bandsolve_c32_t *diag,
+                                           const bandsolve_c32_t *sup,
+                                           bandsolve_c32_t *x,
+                                           const bandsolve_c32_t *rhs);
 
 /**
  * Get the size in bytes of the buffer of `bandsolveGpuCbgtsv`. The size is 0: the device allocates and keeps its memory.
@@ -871,6 +966,26 @@ bandsolve_status_t bandsolveGpuZcgtsv(bandsolve_gpu_device_t device,
                                       void *buffer);
 
 /**
+ * Solve `count` tridiagonal systems of n unknowns each in the memory of a GPU.
+ *
+ * Entry i of system s is at index i * row_stride + s * system_stride of each array. The strides are 1 and n, or `count` and 1. The
+ * function ignores `sub` of the first row and `sup` of the last row of each system. The other arguments are those of
+ * `bandsolveGpuZgtsv`.
+ */
+bandsolve_status_t bandsolveGpuZgtsv_batch(bandsolve_gpu_device_t device,
+                                           void *stream,
+                                           bandsolve_pivoting_t p,
+                                           int64_t n,
+                                           int64_t count,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           const bandsolve_c64_t *sub,
+                                           const bandsolve_c64_t *diag,
+                                           const bandsolve_c64_t *sup,
+                                           bandsolve_c64_t *x,
+                                           const bandsolve_c64_t *rhs);
+
+/**
  * Get the size in bytes of the buffer of `bandsolveGpuZbgtsv`. The size is 0: the device allocates and keeps its memory.
  */
 bandsolve_status_t bandsolveGpuZbgtsv_bufferSizeExt(bandsolve_gpu_device_t device,
@@ -1074,6 +1189,582 @@ bandsolve_status_t bandsolveGpuZgtsv_csc2csc(bandsolve_gpu_device_t device,
                                              int32_t *result_row_indices,
                                              const int32_t *result_col_ptrs,
                                              int64_t result_nnz);
+
+/**
+ * Create a status for the functions of this number type that enqueue solves.
+ *
+ * `stream` is the `cudaStream_t` on which the status is written and read. Pass the stream of the solves. The function writes `status`. Free it
+ * with `bandsolveGpuStatusDestroy`.
+ */
+bandsolve_status_t bandsolveGpuSstatus_create(bandsolve_gpu_device_t device,
+                                              void *stream,
+                                              bandsolve_gpu_status_t *status);
+
+/**
+ * Enqueue a solve of A X = RHS for a tridiagonal matrix A, and return without waiting for the GPU.
+ *
+ * The arguments are those of `bandsolveGpuSgtsv`, with a status in place of the buffer. The GPU measures the backward error and raises
+ * `status`. The library does not repair x: read the status with `bandsolveGpuStatusRead`. Do not free the arrays before the GPU has
+ * solved.
+ *
+ * The first call of a kind allocates memory, compiles kernels, and can wait. A kind is a function, sizes, number of right-hand sides, pivoting,
+ * settings, stream, status, and whether `x` is the same pointer as `rhs`. Later calls only launch kernels, set memory to zero and copy on the
+ * GPU, all on `stream`, if `status` was created with the same stream. They can be captured in a CUDA graph. The status keeps the memory of
+ * the solves until you destroy it.
+ */
+bandsolve_status_t bandsolveGpuSgtsv_enqueue(bandsolve_gpu_device_t device,
+                                             void *stream,
+                                             bandsolve_pivoting_t p,
+                                             int64_t n,
+                                             int64_t n_rhs,
+                                             const float *sub,
+                                             const float *diag,
+                                             const float *sup,
+                                             float *x,
+                                             const float *rhs,
+                                             bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a periodic (cyclic) tridiagonal matrix A, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveScgtsv`. The other arguments are those of `bandsolveGpuSgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuScgtsv_enqueue(bandsolve_gpu_device_t device,
+                                              void *stream,
+                                              bandsolve_pivoting_t p,
+                                              int64_t n,
+                                              int64_t n_rhs,
+                                              const float *sub,
+                                              const float *diag,
+                                              const float *sup,
+                                              float *x,
+                                              const float *rhs,
+                                              bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue solves of `count` tridiagonal systems of n unknowns each, and return without waiting for the GPU.
+ *
+ * The systems are stored as for `bandsolveGpuSgtsv_batch`. The other arguments are those of `bandsolveGpuSgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuSgtsv_batch_enqueue(bandsolve_gpu_device_t device,
+                                                   void *stream,
+                                                   bandsolve_pivoting_t p,
+                                                   int64_t n,
+                                                   int64_t count,
+                                                   int64_t row_stride,
+                                                   int64_t system_stride,
+                                                   const float *sub,
+                                                   const float *diag,
+                                                   const float *sup,
+                                                   float *x,
+                                                   const float *rhs,
+                                                   bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a block tridiagonal matrix A with blocks of at most 4 rows, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveSbgtsv`. The other arguments are those of `bandsolveGpuSgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuSbgtsv_enqueue(bandsolve_gpu_device_t device,
+                                              void *stream,
+                                              bandsolve_pivoting_t p,
+                                              int64_t n,
+                                              int64_t n_rhs,
+                                              int64_t block,
+                                              const float *sub,
+                                              const float *diag,
+                                              const float *sup,
+                                              float *x,
+                                              const float *rhs,
+                                              bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a periodic (cyclic) block tridiagonal matrix A, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveScbgtsv`. The other arguments are those of `bandsolveGpuSgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuScbgtsv_enqueue(bandsolve_gpu_device_t device,
+                                               void *stream,
+                                               bandsolve_pivoting_t p,
+                                               int64_t n,
+                                               int64_t n_rhs,
+                                               int64_t block,
+                                               const float *sub,
+                                               const float *diag,
+                                               const float *sup,
+                                               float *x,
+                                               const float *rhs,
+                                               bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS with the factors of `bandsolveGpuSbgtf`, and return without waiting for the GPU.
+ *
+ * Pass the same p, n, block, sub, diag and sup as to `bandsolveGpuSbgtf`, on the same stream. The other arguments are those of
+ * `bandsolveGpuSgtsv_enqueue`. The function factors again, and waits, if there are more right-hand sides than in any call before, or if the stream is
+ * another one. A captured graph is valid until the factors are freed or computed again.
+ */
+bandsolve_status_t bandsolveGpuSbgtrfs_enqueue(bandsolve_gpu_device_t device,
+                                               void *stream,
+                                               bandsolve_pivoting_t p,
+                                               int64_t n,
+                                               int64_t n_rhs,
+                                               int64_t block,
+                                               const float *sub,
+                                               const float *diag,
+                                               const float *sup,
+                                               float *x,
+                                               const float *rhs,
+                                               const void *factorization_buffer,
+                                               bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a banded matrix A with at most 4 diagonals on each side, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveSgbsv`, and is not copied. The other arguments are those of `bandsolveGpuSgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuSgbsv_enqueue(bandsolve_gpu_device_t device,
+                                             void *stream,
+                                             bandsolve_pivoting_t p,
+                                             int64_t n,
+                                             int64_t n_rhs,
+                                             int64_t lower,
+                                             int64_t upper,
+                                             const float *bands,
+                                             float *x,
+                                             const float *rhs,
+                                             bandsolve_gpu_status_t status);
+
+/**
+ * Create a status for the functions of this number type that enqueue solves.
+ *
+ * `stream` is the `cudaStream_t` on which the status is written and read. Pass the stream of the solves. The function writes `status`. Free it
+ * with `bandsolveGpuStatusDestroy`.
+ */
+bandsolve_status_t bandsolveGpuDstatus_create(bandsolve_gpu_device_t device,
+                                              void *stream,
+                                              bandsolve_gpu_status_t *status);
+
+/**
+ * Enqueue a solve of A X = RHS for a tridiagonal matrix A, and return without waiting for the GPU.
+ *
+ * The arguments are those of `bandsolveGpuDgtsv`, with a status in place of the buffer. The GPU measures the backward error and raises
+ * `status`. The library does not repair x: read the status with `bandsolveGpuStatusRead`. Do not free the arrays before the GPU has
+ * solved.
+ *
+ * The first call of a kind allocates memory, compiles kernels, and can wait. A kind is a function, sizes, number of right-hand sides, pivoting,
+ * settings, stream, status, and whether `x` is the same pointer as `rhs`. Later calls only launch kernels, set memory to zero and copy on the
+ * GPU, all on `stream`, if `status` was created with the same stream. They can be captured in a CUDA graph. The status keeps the memory of
+ * the solves until you destroy it.
+ */
+bandsolve_status_t bandsolveGpuDgtsv_enqueue(bandsolve_gpu_device_t device,
+                                             void *stream,
+                                             bandsolve_pivoting_t p,
+                                             int64_t n,
+                                             int64_t n_rhs,
+                                             const double *sub,
+                                             const double *diag,
+                                             const double *sup,
+                                             double *x,
+                                             const double *rhs,
+                                             bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a periodic (cyclic) tridiagonal matrix A, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveDcgtsv`. The other arguments are those of `bandsolveGpuDgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuDcgtsv_enqueue(bandsolve_gpu_device_t device,
+                                              void *stream,
+                                              bandsolve_pivoting_t p,
+                                              int64_t n,
+                                              int64_t n_rhs,
+                                              const double *sub,
+                                              const double *diag,
+                                              const double *sup,
+                                              double *x,
+                                              const double *rhs,
+                                              bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue solves of `count` tridiagonal systems of n unknowns each, and return without waiting for the GPU.
+ *
+ * The systems are stored as for `bandsolveGpuDgtsv_batch`. The other arguments are those of `bandsolveGpuDgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuDgtsv_batch_enqueue(bandsolve_gpu_device_t device,
+                                                   void *stream,
+                                                   bandsolve_pivoting_t p,
+                                                   int64_t n,
+                                                   int64_t count,
+                                                   int64_t row_stride,
+                                                   int64_t system_stride,
+                                                   const double *sub,
+                                                   const double *diag,
+                                                   const double *sup,
+                                                   double *x,
+                                                   const double *rhs,
+                                                   bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a block tridiagonal matrix A with blocks of at most 4 rows, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveDbgtsv`. The other arguments are those of `bandsolveGpuDgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuDbgtsv_enqueue(bandsolve_gpu_device_t device,
+                                              void *stream,
+                                              bandsolve_pivoting_t p,
+                                              int64_t n,
+                                              int64_t n_rhs,
+                                              int64_t block,
+                                              const double *sub,
+                                              const double *diag,
+                                              const double *sup,
+                                              double *x,
+                                              const double *rhs,
+                                              bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a periodic (cyclic) block tridiagonal matrix A, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveDcbgtsv`. The other arguments are those of `bandsolveGpuDgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuDcbgtsv_enqueue(bandsolve_gpu_device_t device,
+                                               void *stream,
+                                               bandsolve_pivoting_t p,
+                                               int64_t n,
+                                               int64_t n_rhs,
+                                               int64_t block,
+                                               const double *sub,
+                                               const double *diag,
+                                               const double *sup,
+                                               double *x,
+                                               const double *rhs,
+                                               bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS with the factors of `bandsolveGpuDbgtf`, and return without waiting for the GPU.
+ *
+ * Pass the same p, n, block, sub, diag and sup as to `bandsolveGpuDbgtf`, on the same stream. The other arguments are those of
+ * `bandsolveGpuDgtsv_enqueue`. The function factors again, and waits, if there are more right-hand sides than in any call before, or if the stream is
+ * another one. A captured graph is valid until the factors are freed or computed again.
+ */
+bandsolve_status_t bandsolveGpuDbgtrfs_enqueue(bandsolve_gpu_device_t device,
+                                               void *stream,
+                                               bandsolve_pivoting_t p,
+                                               int64_t n,
+                                               int64_t n_rhs,
+                                               int64_t block,
+                                               const double *sub,
+                                               const double *diag,
+                                               const double *sup,
+                                               double *x,
+                                               const double *rhs,
+                                               const void *factorization_buffer,
+                                               bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a banded matrix A with at most 4 diagonals on each side, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveDgbsv`, and is not copied. The other arguments are those of `bandsolveGpuDgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuDgbsv_enqueue(bandsolve_gpu_device_t device,
+                                             void *stream,
+                                             bandsolve_pivoting_t p,
+                                             int64_t n,
+                                             int64_t n_rhs,
+                                             int64_t lower,
+                                             int64_t upper,
+                                             const double *bands,
+                                             double *x,
+                                             const double *rhs,
+                                             bandsolve_gpu_status_t status);
+
+/**
+ * Create a status for the functions of this number type that enqueue solves.
+ *
+ * `stream` is the `cudaStream_t` on which the status is written and read. Pass the stream of the solves. The function writes `status`. Free it
+ * with `bandsolveGpuStatusDestroy`.
+ */
+bandsolve_status_t bandsolveGpuCstatus_create(bandsolve_gpu_device_t device,
+                                              void *stream,
+                                              bandsolve_gpu_status_t *status);
+
+/**
+ * Enqueue a solve of A X = RHS for a tridiagonal matrix A, and return without waiting for the GPU.
+ *
+ * The arguments are those of `bandsolveGpuCgtsv`, with a status in place of the buffer. The GPU measures the backward error and raises
+ * `status`. The library does not repair x: read the status with `bandsolveGpuStatusRead`. Do not free the arrays before the GPU has
+ * solved.
+ *
+ * The first call of a kind allocates memory, compiles kernels, and can wait. A kind is a function, sizes, number of right-hand sides, pivoting,
+ * settings, stream, status, and whether `x` is the same pointer as `rhs`. Later calls only launch kernels, set memory to zero and copy on the
+ * GPU, all on `stream`, if `status` was created with the same stream. They can be captured in a CUDA graph. The status keeps the memory of
+ * the solves until you destroy it.
+ */
+bandsolve_status_t bandsolveGpuCgtsv_enqueue(bandsolve_gpu_device_t device,
+                                             void *stream,
+                                             bandsolve_pivoting_t p,
+                                             int64_t n,
+                                             int64_t n_rhs,
+                                             const bandsolve_c32_t *sub,
+                                             const bandsolve_c32_t *diag,
+                                             const bandsolve_c32_t *sup,
+                                             bandsolve_c32_t *x,
+                                             const bandsolve_c32_t *rhs,
+                                             bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a periodic (cyclic) tridiagonal matrix A, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveCcgtsv`. The other arguments are those of `bandsolveGpuCgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuCcgtsv_enqueue(bandsolve_gpu_device_t device,
+                                              void *stream,
+                                              bandsolve_pivoting_t p,
+                                              int64_t n,
+                                              int64_t n_rhs,
+                                              const bandsolve_c32_t *sub,
+                                              const bandsolve_c32_t *diag,
+                                              const bandsolve_c32_t *sup,
+                                              bandsolve_c32_t *x,
+                                              const bandsolve_c32_t *rhs,
+                                              bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue solves of `count` tridiagonal systems of n unknowns each, and return without waiting for the GPU.
+ *
+ * The systems are stored as for `bandsolveGpuCgtsv_batch`. The other arguments are those of `bandsolveGpuCgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuCgtsv_batch_enqueue(bandsolve_gpu_device_t device,
+                                                   void *stream,
+                                                   bandsolve_pivoting_t p,
+                                                   int64_t n,
+                                                   int64_t count,
+                                                   int64_t row_stride,
+                                                   int64_t system_stride,
+                                                   const bandsolve_c32_t *sub,
+                                                   const bandsolve_c32_t *diag,
+                                                   const bandsolve_c32_t *sup,
+                                                   bandsolve_c32_t *x,
+                                                   const bandsolve_c32_t *rhs,
+                                                   bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a block tridiagonal matrix A with blocks of at most 4 rows, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveCbgtsv`. The other arguments are those of `bandsolveGpuCgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuCbgtsv_enqueue(bandsolve_gpu_device_t device,
+                                              void *stream,
+                                              bandsolve_pivoting_t p,
+                                              int64_t n,
+                                              int64_t n_rhs,
+                                              int64_t block,
+                                              const bandsolve_c32_t *sub,
+                                              const bandsolve_c32_t *diag,
+                                              const bandsolve_c32_t *sup,
+                                              bandsolve_c32_t *x,
+                                              const bandsolve_c32_t *rhs,
+                                              bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a periodic (cyclic) block tridiagonal matrix A, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveCcbgtsv`. The other arguments are those of `bandsolveGpuCgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuCcbgtsv_enqueue(bandsolve_gpu_device_t device,
+                                               void *stream,
+                                               bandsolve_pivoting_t p,
+                                               int64_t n,
+                                               int64_t n_rhs,
+                                               int64_t block,
+                                               const bandsolve_c32_t *sub,
+                                               const bandsolve_c32_t *diag,
+                                               const bandsolve_c32_t *sup,
+                                               bandsolve_c32_t *x,
+                                               const bandsolve_c32_t *rhs,
+                                               bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS with the factors of `bandsolveGpuCbgtf`, and return without waiting for the GPU.
+ *
+ * Pass the same p, n, block, sub, diag and sup as to `bandsolveGpuCbgtf`, on the same stream. The other arguments are those of
+ * `bandsolveGpuCgtsv_enqueue`. The function factors again, and waits, if there are more right-hand sides than in any call before, or if the stream is
+ * another one. A captured graph is valid until the factors are freed or computed again.
+ */
+bandsolve_status_t bandsolveGpuCbgtrfs_enqueue(bandsolve_gpu_device_t device,
+                                               void *stream,
+                                               bandsolve_pivoting_t p,
+                                               int64_t n,
+                                               int64_t n_rhs,
+                                               int64_t block,
+                                               const bandsolve_c32_t *sub,
+                                               const bandsolve_c32_t *diag,
+                                               const bandsolve_c32_t *sup,
+                                               bandsolve_c32_t *x,
+                                               const bandsolve_c32_t *rhs,
+                                               const void *factorization_buffer,
+                                               bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a banded matrix A with at most 4 diagonals on each side, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveCgbsv`, and is not copied. The other arguments are those of `bandsolveGpuCgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuCgbsv_enqueue(bandsolve_gpu_device_t device,
+                                             void *stream,
+                                             bandsolve_pivoting_t p,
+                                             int64_t n,
+                                             int64_t n_rhs,
+                                             int64_t lower,
+                                             int64_t upper,
+                                             const bandsolve_c32_t *bands,
+                                             bandsolve_c32_t *x,
+                                             const bandsolve_c32_t *rhs,
+                                             bandsolve_gpu_status_t status);
+
+/**
+ * Create a status for the functions of this number type that enqueue solves.
+ *
+ * `stream` is the `cudaStream_t` on which the status is written and read. Pass the stream of the solves. The function writes `status`. Free it
+ * with `bandsolveGpuStatusDestroy`.
+ */
+bandsolve_status_t bandsolveGpuZstatus_create(bandsolve_gpu_device_t device,
+                                              void *stream,
+                                              bandsolve_gpu_status_t *status);
+
+/**
+ * Enqueue a solve of A X = RHS for a tridiagonal matrix A, and return without waiting for the GPU.
+ *
+ * The arguments are those of `bandsolveGpuZgtsv`, with a status in place of the buffer. The GPU measures the backward error and raises
+ * `status`. The library does not repair x: read the status with `bandsolveGpuStatusRead`. Do not free the arrays before the GPU has
+ * solved.
+ *
+ * The first call of a kind allocates memory, compiles kernels, and can wait. A kind is a function, sizes, number of right-hand sides, pivoting,
+ * settings, stream, status, and whether `x` is the same pointer as `rhs`. Later calls only launch kernels, set memory to zero and copy on the
+ * GPU, all on `stream`, if `status` was created with the same stream. They can be captured in a CUDA graph. The status keeps the memory of
+ * the solves until you destroy it.
+ */
+bandsolve_status_t bandsolveGpuZgtsv_enqueue(bandsolve_gpu_device_t device,
+                                             void *stream,
+                                             bandsolve_pivoting_t p,
+                                             int64_t n,
+                                             int64_t n_rhs,
+                                             const bandsolve_c64_t *sub,
+                                             const bandsolve_c64_t *diag,
+                                             const bandsolve_c64_t *sup,
+                                             bandsolve_c64_t *x,
+                                             const bandsolve_c64_t *rhs,
+                                             bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a periodic (cyclic) tridiagonal matrix A, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveZcgtsv`. The other arguments are those of `bandsolveGpuZgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuZcgtsv_enqueue(bandsolve_gpu_device_t device,
+                                              void *stream,
+                                              bandsolve_pivoting_t p,
+                                              int64_t n,
+                                              int64_t n_rhs,
+                                              const bandsolve_c64_t *sub,
+                                              const bandsolve_c64_t *diag,
+                                              const bandsolve_c64_t *sup,
+                                              bandsolve_c64_t *x,
+                                              const bandsolve_c64_t *rhs,
+                                              bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue solves of `count` tridiagonal systems of n unknowns each, and return without waiting for the GPU.
+ *
+ * The systems are stored as for `bandsolveGpuZgtsv_batch`. The other arguments are those of `bandsolveGpuZgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuZgtsv_batch_enqueue(bandsolve_gpu_device_t device,
+                                                   void *stream,
+                                                   bandsolve_pivoting_t p,
+                                                   int64_t n,
+                                                   int64_t count,
+                                                   int64_t row_stride,
+                                                   int64_t system_stride,
+                                                   const bandsolve_c64_t *sub,
+                                                   const bandsolve_c64_t *diag,
+                                                   const bandsolve_c64_t *sup,
+                                                   bandsolve_c64_t *x,
+                                                   const bandsolve_c64_t *rhs,
+                                                   bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a block tridiagonal matrix A with blocks of at most 4 rows, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveZbgtsv`. The other arguments are those of `bandsolveGpuZgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuZbgtsv_enqueue(bandsolve_gpu_device_t device,
+                                              void *stream,
+                                              bandsolve_pivoting_t p,
+                                              int64_t n,
+                                              int64_t n_rhs,
+                                              int64_t block,
+                                              const bandsolve_c64_t *sub,
+                                              const bandsolve_c64_t *diag,
+                                              const bandsolve_c64_t *sup,
+                                              bandsolve_c64_t *x,
+                                              const bandsolve_c64_t *rhs,
+                                              bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a periodic (cyclic) block tridiagonal matrix A, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveZcbgtsv`. The other arguments are those of `bandsolveGpuZgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuZcbgtsv_enqueue(bandsolve_gpu_device_t device,
+                                               void *stream,
+                                               bandsolve_pivoting_t p,
+                                               int64_t n,
+                                               int64_t n_rhs,
+                                               int64_t block,
+                                               const bandsolve_c64_t *sub,
+                                               const bandsolve_c64_t *diag,
+                                               const bandsolve_c64_t *sup,
+                                               bandsolve_c64_t *x,
+                                               const bandsolve_c64_t *rhs,
+                                               bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS with the factors of `bandsolveGpuZbgtf`, and return without waiting for the GPU.
+ *
+ * Pass the same p, n, block, sub, diag and sup as to `bandsolveGpuZbgtf`, on the same stream. The other arguments are those of
+ * `bandsolveGpuZgtsv_enqueue`. The function factors again, and waits, if there are more right-hand sides than in any call before, or if the stream is
+ * another one. A captured graph is valid until the factors are freed or computed again.
+ */
+bandsolve_status_t bandsolveGpuZbgtrfs_enqueue(bandsolve_gpu_device_t device,
+                                               void *stream,
+                                               bandsolve_pivoting_t p,
+                                               int64_t n,
+                                               int64_t n_rhs,
+                                               int64_t block,
+                                               const bandsolve_c64_t *sub,
+                                               const bandsolve_c64_t *diag,
+                                               const bandsolve_c64_t *sup,
+                                               bandsolve_c64_t *x,
+                                               const bandsolve_c64_t *rhs,
+                                               const void *factorization_buffer,
+                                               bandsolve_gpu_status_t status);
+
+/**
+ * Enqueue a solve of A X = RHS for a banded matrix A with at most 4 diagonals on each side, and return without waiting for the GPU.
+ *
+ * The matrix is stored as for `bandsolveZgbsv`, and is not copied. The other arguments are those of `bandsolveGpuZgtsv_enqueue`.
+ */
+bandsolve_status_t bandsolveGpuZgbsv_enqueue(bandsolve_gpu_device_t device,
+                                             void *stream,
+                                             bandsolve_pivoting_t p,
+                                             int64_t n,
+                                             int64_t n_rhs,
+                                             int64_t lower,
+                                             int64_t upper,
+                                             const bandsolve_c64_t *bands,
+                                             bandsolve_c64_t *x,
+                                             const bandsolve_c64_t *rhs,
+                                             bandsolve_gpu_status_t status);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -84,7 +84,7 @@ pub use csr::{
 };
 pub use entry::*;
 #[cfg(feature = "cuda")]
-pub use gpu::{bandsolve_gpu_device, bandsolve_gpu_device_t};
+pub use gpu::{bandsolve_gpu_device, bandsolve_gpu_device_t, bandsolve_gpu_status, bandsolve_gpu_status_t};
 pub use lapack::{bandsolve_factor, bandsolve_factor_t};
 pub use poisson::{
     bandsolve_boundary_t, bandsolve_grid_t, bandsolve_pencil_t, bandsolve_pencils_problem_t, bandsolve_poisson_axis_t,

@@ -71,6 +71,13 @@ pub(crate) fn keep(solved: &Result<Report>, method: Method) {
     _ = LAST.try_with(|last| last.set(report));
 }
 
+/// Store the report of several solves, the last of which used `method`.
+#[cfg(feature = "cuda")]
+pub(crate) fn keep_several(backward_error: f64, attention: &str, method: &str) {
+    let (attention, method) = (characters(attention), characters(method));
+    _ = LAST.try_with(|last| last.set(bandsolve_report_t { backward_error, attention, method, ..NOTHING }));
+}
+
 /// Convert a text to bytes with a zero at the end. The function cuts a longer text.
 pub(crate) fn characters<const N: usize>(text: &str) -> [c_char; N] {
     let mut characters = [0; N];

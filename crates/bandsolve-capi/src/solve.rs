@@ -5,7 +5,11 @@
 use crate::memory::{ArgumentPlace, RawArray, apart, elements, heap, size};
 use crate::report;
 use crate::settings::{PivotingArgument, Plans, plans};
+#[cfg(feature = "cuda")]
+use crate::status::bandsolve_status_t;
 use crate::status::{CallFailure, CallResult};
+#[cfg(feature = "cuda")]
+use bandsolve::Layout;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Op, Plan, Report, Result, Scalar, Shape, Tridiagonal};
 use core::ffi::c_void;
@@ -22,6 +26,9 @@ pub(crate) enum SystemKind {
     Factors { n: i64, block: i64 },
     /// Rows of bands, the lowest band first.
     Banded { n: i64, lower: i64, upper: i64 },
+    /// `count` systems of `n` numbers, on a device: contiguous or interleaved.
+    #[cfg(feature = "cuda")]
+    Batch { n: i64, count: i64, row_stride: i64, system_stride: i64 },
 }
 
 /// Right-hand sides, solutions and scratch memory from C.
@@ -73,6 +80,20 @@ impl SystemKind {
                 let bands =
                     bands.ok_or_else(|| CallFailure::argument("lower + upper is more than can be addressed".into()))?;
                 Ok((Shape::Banded { n, lower, upper }, [n, bands, 1]))
+            }
+            #[cfg(feature = "cuda")]
+            SystemKind::Batch { n, count, row_stride, system_stride } => {
+                let layout = match (row_stride, system_stride) {
+                    (1, system) if system == n => Layout::Contiguous,
+                    (row, 1) if row == count => Layout::Interleaved,
+                    _ => {
+                        let strides = format!("row_stride is {row_stride} and system_stride is {system_stride}");
+                        let message = format!("{strides}, but a GPU solves batches with 1 and n, or with count and 1");
+                        return Err(CallFailure { status: bandsolve_status_t::BANDSOLVE_UNSUPPORTED, message });
+                    }
+                };
+                let (n, count) = (size("n", n)?, size("count", count)?);
+                Ok((Shape::Batch { n, count, layout, periodic: false }, [n, count, 1]))
             }
         }
     }

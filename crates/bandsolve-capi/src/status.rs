@@ -24,7 +24,7 @@ pub enum bandsolve_status_t {
     /// and has no solution for this right-hand side.
     BANDSOLVE_SINGULAR = 3,
     /// No x met the accuracy contract, because the matrix is singular to working precision. `x` contains the best solution that
-    /// was found.
+    /// was found. From `bandsolveGpuStatusRead`: the x of an enqueued solve does not meet the contract, and was not repaired.
     BANDSOLVE_NOT_CONVERGED = 4,
     /// The method that you set by name, or the GPU, does not solve systems of this kind.
     BANDSOLVE_UNSUPPORTED = 5,

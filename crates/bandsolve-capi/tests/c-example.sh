@@ -164,16 +164,20 @@ sed -i "s/^version.workspace = true/version = \"$version\"/" "$work/crate/Cargo.
 run env BUILT="$built" PREFIX="$work/packaged" "$work/crate/install.sh"
 grep -q "^bandsolve $version installed" "$work/out" || { cat "$work/out"; echo "FAILED: the packaged crate"; exit 1; }
 
-# The program for GPUs in docs/c-api.md.
+# The programs for GPUs in docs/c-api.md.
 "$root/tests/cargo.sh" build --quiet --lib --bins --test conformance
 FEATURES=cuda BUILT=${CARGO_TARGET_DIR:-$root/target}/release PREFIX=$work/gpu "$here/install.sh"
 same_functions "$work/gpu"
-sed -n '/^## On a GPU/,/^## Coming/p' "$here/../../docs/c-api.md" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d' >"$work/gpu.c"
-sed -i 's/"cuda"/"emulated"/; s/1 << 20/1 << 14/' "$work/gpu.c"
 flags=(-I"$here/tests/emulated" -I"$work/gpu/include" -L"$work/gpu/lib" -lbandsolve)
-gcc -std=c99 "${strict[@]}" "$work/gpu.c" "${flags[@]}" -o "$work/emulated"
-LD_LIBRARY_PATH=$work/gpu/lib run "$work/emulated"
-grep -q '^x\[0\] = 1, ' "$work/out" || { cat "$work/out"; echo "FAILED: the program that docs/c-api.md shows"; exit 1; }
+on_emulated() { # heading, beginning of the output
+    sed -n "/^## $1\$/,/^## /p" "$here/../../docs/c-api.md" | sed -n '/^```c/,/^```$/p' | sed '/^```/d' >"$work/gpu.c"
+    sed -i 's/"cuda"/"emulated"/; s/1 << 20/1 << 14/' "$work/gpu.c"
+    gcc -std=c99 "${strict[@]}" "$work/gpu.c" "${flags[@]}" -o "$work/emulated"
+    LD_LIBRARY_PATH=$work/gpu/lib run "$work/emulated"
+    grep -qF "$2" "$work/out" || { cat "$work/out"; echo "FAILED: the program of docs/c-api.md: $1"; exit 1; }
+}
+on_emulated "On a GPU" "x[0] = 1, "
+on_emulated "Time steps on a GPU" "u[0] = 1.000000, "
 
 if command -v valgrind >/dev/null; then
     # valgrind knows no AVX-512.

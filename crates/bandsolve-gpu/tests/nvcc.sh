@@ -6,6 +6,8 @@
 # usage: nvcc.sh            compile all kernels if they differ from the recorded ones; otherwise compile those for scalars of one
 #                           real and one complex type, for one GPU
 #        nvcc.sh record     compile all kernels, then record the hash of their text in nvcc.sha256
+#        nvcc.sh kernels FILE    compile the main kernels of the real types, and write their registers, shared memory, spills and inner
+#                           loops to FILE, for benches/gpu/model.py
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
@@ -16,7 +18,10 @@ text=$(cd "$here/kernels" && cat -- * | sha256sum | cut -d ' ' -f 1)
 cards=(sm_80 sm_90)
 types=(c64 c32 f64 f32)
 wanted=.
-if [ "${1:-}" != record ] && [ "$(cat "$record" 2>/dev/null)" = "$text" ]; then
+if [ "${1:-}" = kernels ]; then
+    types=(f64 f32)
+    wanted='^(RPTS\([fc](32|64)_(1_[14]_larger|2_1_band|4_1),|BATCH\([fc](32|64)_larger,)'
+elif [ "${1:-}" != record ] && [ "$(cat "$record" 2>/dev/null)" = "$text" ]; then
     cards=(sm_90)
     types=(c64 f32)
     wanted='^[A-Z_]*\([fc](32|64)_1(_|,)'
@@ -42,6 +47,15 @@ compile() {
 export -f compile
 export work here cuda wanted
 for card in "${cards[@]}"; do printf "$card %s\n" "${types[@]}"; done | xargs -P 2 -L 1 bash -c 'compile "$0" "$1"'
+if [ "${1:-}" = kernels ]; then
+    "$here/../../tests/packages.sh" "$work/venv" nvidia-cuda-nvdisasm==13.2.51 >&2
+    for cubin in "$work"/*.cubin; do
+        "$cuda/bin/nvdisasm" -c -hex "$cubin" >"$cubin.sass"
+        card=$(basename "${cubin%-*}")
+        python3 "$here/../../benches/gpu/kernels.py" "$card" "${cubin%.cubin}" "$cubin.sass"
+    done >"$2"
+    exit
+fi
 echo "$(cat "$work"/*.count | awk '{ total += $1 } END { print total }') passed: kernels compiled for ${cards[*]}, no scalar kernel spills registers"
 
 env -u BANDSOLVE_SKIPPED XDG_CACHE_HOME="$work" LD_LIBRARY_PATH="$cuda/lib" "$here/../../tests/cargo.sh" test --quiet --lib -- nvrtc --nocapture |

@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let gpu = std::env::args().nth(1).as_deref() == Some("gpu");
     // Single files, and folders with one file per number type.
     let (config, first, entries) = if gpu {
-        (for_gpus(config), &["gpu/handle", "entry/gpu/general"][..], &["entry/gpu"][..])
+        (for_gpus(config), &["gpu/handle", "gpu/status", "entry/gpu/general", "entry/gpu/enqueue/general"][..], &["entry/gpu", "entry/gpu/enqueue"][..])
     } else {
         let types = ["status", "settings", "report", "csr/mod", "csr/forest", "csr/precond", "csr/krylov", "lapack/mod", "poisson", "poisson/pencils"];
         let general = ["entry/general", "entry/lapack/general", "entry/csr/general", "entry/poisson/general"];

@@ -96,7 +96,7 @@ pub(crate) unsafe fn factor<T: DeviceScalar>(
     Ok(())
 }
 
-/// Solve with the factors (`bgtrfs`). More right-hand sides than before, or another stream, require a new factorization.
+/// Solve or enqueue a solve with the factors (`bgtrfs`). More right-hand sides than before, or another stream, require a new factorization.
 ///
 /// # Safety
 /// As [`factor`].
@@ -124,9 +124,16 @@ pub(crate) unsafe fn solve_factored<T: DeviceScalar>(
         // SAFETY: the caller's promise.
         *factors = unsafe { DeviceFactors::new(&job, &arrays, job.system.n_rhs.max(factors.n_rhs), call)? };
     }
+    let most = job.system.rhs_len / job.system.n_rhs * factors.n_rhs;
     let DeviceFactors { factored, copy, .. } = &mut *factors;
+    if let Some(status) = job.status()? {
+        return status.record(job.system.plan.chosen_method(), |words| {
+            // SAFETY: the caller's promise.
+            unsafe { apart(&job.device, &sides, (copy, most), |rhs, x| factored.enqueue_solve(rhs, x, words)) }
+        });
+    }
     // SAFETY: the caller's promise.
-    let solved = unsafe { apart(&job.device, &sides, copy, |rhs, x| factored.solve(rhs, x)) };
+    let solved = unsafe { apart(&job.device, &sides, (copy, most), |rhs, x| factored.solve(rhs, x)) };
     let solved = job.complete(solved);
     job.system.record(solved)
 }

@@ -36,6 +36,13 @@ pub(super) struct KeptSolver<T: DeviceScalar> {
     pub copy: DeviceVec<T>,
 }
 
+impl<T: DeviceScalar> KeptSolver<T> {
+    /// Whether the solver was created for such a call.
+    pub fn fits(&self, stream: u64, plan: &Plan, n_rhs: usize) -> bool {
+        self.stream == stream && self.plan == *plan && self.solver.n_rhs() == n_rhs
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -44,8 +51,7 @@ impl bandsolve_gpu_device {
     /// Take out the solver for this call.
     pub(super) fn take<T: DeviceScalar>(&self, stream: u64, plan: &Plan, n_rhs: usize) -> Option<Box<KeptSolver<T>>> {
         let mut solvers = lock(&self.solvers);
-        let fits =
-            |stored: &KeptSolver<T>| stored.stream == stream && stored.plan == *plan && stored.solver.n_rhs() == n_rhs;
+        let fits = |stored: &KeptSolver<T>| stored.fits(stream, plan, n_rhs);
         let place = solvers.iter().rposition(|any| any.downcast_ref().is_some_and(fits))?;
         solvers.remove(place).downcast().ok()
     }

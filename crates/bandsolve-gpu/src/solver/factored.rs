@@ -2,7 +2,7 @@
 
 use super::level_factors::LevelFactors;
 use super::route::Route;
-use super::{DeviceSolver, Pending};
+use super::{DeviceSolver, DeviceStatus, Pending};
 use crate::cut::{DeviceCut, KernelKind};
 use crate::device::{DeviceScalar, DeviceSlice, DeviceSliceMut};
 use crate::launch::Arguments;
@@ -49,6 +49,39 @@ impl<'a, T: DeviceScalar> Factored<'a, T> {
         x: impl Into<DeviceSliceMut<'s, T>>,
     ) -> Result<Pending<'s, T>> {
         self.solver.start(self.a, rhs, x)
+    }
+
+    /// Enqueue a solve with these factors; otherwise as [`DeviceSolver::enqueue_solve`].
+    ///
+    /// # Errors
+    /// As [`DeviceSolver::enqueue_solve`].
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "emulator")] {
+    /// use bandsolve::{Plan, Shape};
+    /// use bandsolve_gpu::{Device, DeviceMatrix, DeviceSolver, DeviceStatus, Emulation};
+    /// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
+    /// let (off, diag) = (device.upload(&[-1.0; 100])?, device.upload(&[3.0; 100])?);
+    /// let (mut u, mut next) = (device.upload(&[1.0; 100])?, device.zeros(100)?);
+    /// let solver = DeviceSolver::new(&device, &Plan::new(Shape::Tridiagonal { n: 100, periodic: false }), 1)?;
+    /// let mut factors = solver.factor(DeviceMatrix::tridiagonal(&off, &diag, &off))?;
+    /// let mut status = DeviceStatus::new(&device)?;
+    /// for _ in 0..50 {
+    ///     factors.enqueue_solve(&u, &mut next, &mut status)?;
+    ///     std::mem::swap(&mut u, &mut next);
+    /// }
+    /// assert!(status.read()?.is_some_and(|error| error <= 8.0 * f64::EPSILON));
+    /// # }
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn enqueue_solve<'s>(
+        &'s mut self,
+        rhs: impl Into<DeviceSlice<'s, T>>,
+        x: impl Into<DeviceSliceMut<'s, T>>,
+        status: &mut DeviceStatus,
+    ) -> Result<()> {
+        self.solver.enqueue_solve(self.a, rhs, x, status)
     }
 
     /// Get the bytes of device memory of the factors and the solver.

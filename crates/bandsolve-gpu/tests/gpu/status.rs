@@ -120,6 +120,35 @@ fn the_status_of_several_solves() {
     assert_eq!(status.read().unwrap(), Some(0.0));
 }
 
+/// Solves with factors raise the status as solves without: by the same error, and if the matrix is singular.
+#[test]
+fn solves_with_factors() {
+    let (device, n) = (test_device(Emulation::default()), 300);
+    let mut random = Random::new(4);
+    let mut random_of = || random_vec::<f64>(n, &mut random);
+    let (sub, mut diag, mut sup, rhs) = (random_of(), shifted(random_of()), random_of(), random_of());
+    let plan = Plan::new(Shape::Tridiagonal { n, periodic: false });
+    for singular in [false, true] {
+        if singular {
+            // Row 0 of A is zero.
+            (diag[0], sup[0]) = (0.0, 0.0);
+        }
+        let system = System::new(&device, [&sub, &diag, &sup], &rhs);
+        let (mut x, mut status) = (device.zeros(n).unwrap(), DeviceStatus::new(&device).unwrap());
+        let mut factors = DeviceSolver::new(&device, &plan, 1).unwrap().factor(system.matrix()).unwrap();
+        for _ in 0..2 {
+            factors.enqueue_solve(&system.rhs, &mut x, &mut status).unwrap();
+        }
+        if singular {
+            assert_eq!(status.read().unwrap(), None);
+            continue;
+        }
+        let (x, mut y) = (x.download().unwrap(), device.zeros(n).unwrap());
+        let report = factors.solve(&system.rhs, &mut y).unwrap();
+        assert_eq!((status.read().unwrap(), x), (Some(report.backward_error), y.download().unwrap()));
+    }
+}
+
 #[test]
 fn wrong_arguments_are_errors() {
     let device = test_device(Emulation::default());

@@ -1,7 +1,7 @@
 //! The C functions in `double` for the memory of devices.
 
 use super::*;
-use SystemKind::{Banded, Blocks, Tridiagonal};
+use SystemKind::{Banded, Batch, Blocks, Tridiagonal};
 
 /// Get the size in bytes of the buffer of `bandsolveGpuDgtsv`. The size is 0: the device allocates and keeps its memory.
 #[unsafe(no_mangle)]
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn bandsolveGpuDgtsv(
     rhs: *const f64,
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    let (call, sides) = (CallSettings { device, stream, p }, Sides { n_rhs, x, rhs, buffer });
+    let (call, sides) = (CallSettings::waiting(device, stream, p), Sides { n_rhs, x, rhs, buffer });
     guard(|| unsafe { gpu::three(call, Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
 }
 
@@ -66,8 +66,32 @@ pub unsafe extern "C" fn bandsolveGpuDcgtsv(
     rhs: *const f64,
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    let (call, sides) = (CallSettings { device, stream, p }, Sides { n_rhs, x, rhs, buffer });
+    let (call, sides) = (CallSettings::waiting(device, stream, p), Sides { n_rhs, x, rhs, buffer });
     guard(|| unsafe { gpu::three(call, Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
+}
+
+/// Solve `count` tridiagonal systems of n unknowns each in the memory of a GPU.
+///
+/// Entry i of system s is at index i * row_stride + s * system_stride of each array. The strides are 1 and n, or `count` and 1. The
+/// function ignores `sub` of the first row and `sup` of the last row of each system. The other arguments are those of
+/// `bandsolveGpuDgtsv`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveGpuDgtsv_batch(
+    device: bandsolve_gpu_device_t,
+    stream: *mut c_void,
+    p: PivotingArgument,
+    n: i64,
+    count: i64,
+    row_stride: i64,
+    system_stride: i64,
+    sub: *const f64,
+    diag: *const f64,
+    sup: *const f64,
+    x: *mut f64,
+    rhs: *const f64,
+) -> bandsolve_status_t {
+    let (call, sides) = (CallSettings::waiting(device, stream, p), Sides { n_rhs: 1, x, rhs, buffer: null_mut() });
+    guard(|| unsafe { gpu::three(call, Batch { n, count, row_stride, system_stride }, [sub, diag, sup], sides) })
 }
 
 /// Get the size in bytes of the buffer of `bandsolveGpuDbgtsv`. The size is 0: the device allocates and keeps its memory.
@@ -101,7 +125,7 @@ pub unsafe extern "C" fn bandsolveGpuDbgtsv(
     rhs: *const f64,
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    let (call, sides) = (CallSettings { device, stream, p }, Sides { n_rhs, x, rhs, buffer });
+    let (call, sides) = (CallSettings::waiting(device, stream, p), Sides { n_rhs, x, rhs, buffer });
     guard(|| unsafe { gpu::three(call, Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
 }
 
@@ -136,7 +160,7 @@ pub unsafe extern "C" fn bandsolveGpuDcbgtsv(
     rhs: *const f64,
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    let (call, sides) = (CallSettings { device, stream, p }, Sides { n_rhs, x, rhs, buffer });
+    let (call, sides) = (CallSettings::waiting(device, stream, p), Sides { n_rhs, x, rhs, buffer });
     guard(|| unsafe { gpu::three(call, Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
 }
 
@@ -175,7 +199,7 @@ pub unsafe extern "C" fn bandsolveGpuDbgtf(
     factorization_buffer: *mut c_void,
 ) -> bandsolve_status_t {
     guard(|| unsafe {
-        gpu::factor(CallSettings { device, stream, p }, (n, block), [sub, diag, sup], factorization_buffer)
+        gpu::factor(CallSettings::waiting(device, stream, p), (n, block), [sub, diag, sup], factorization_buffer)
     })
 }
 
@@ -222,7 +246,7 @@ pub unsafe extern "C" fn bandsolveGpuDbgtrfs(
     factorization_buffer: *const c_void,
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    let (call, sides) = (CallSettings { device, stream, p }, Sides { n_rhs, x, rhs, buffer });
+    let (call, sides) = (CallSettings::waiting(device, stream, p), Sides { n_rhs, x, rhs, buffer });
     guard(|| unsafe { gpu::solve_factored(call, (n, block), [sub, diag, sup], sides, factorization_buffer) })
 }
 
@@ -257,7 +281,7 @@ pub unsafe extern "C" fn bandsolveGpuDgbsv(
     rhs: *const f64,
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
-    let (call, sides) = (CallSettings { device, stream, p }, Sides { n_rhs, x, rhs, buffer });
+    let (call, sides) = (CallSettings::waiting(device, stream, p), Sides { n_rhs, x, rhs, buffer });
     guard(|| unsafe { gpu::banded(call, Banded { n, lower, upper }, bands, sides) })
 }
 
@@ -297,7 +321,7 @@ pub unsafe extern "C" fn bandsolveGpuDgtsv_csc2dense(
 ) -> bandsolve_status_t {
     _ = buffer;
     let rhs = SparseColumns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
-    guard(|| unsafe { gpu::to_dense(CallSettings { device, stream, p }, (n, n_rhs), [sub, diag, sup], rhs, x) })
+    guard(|| unsafe { gpu::to_dense(CallSettings::waiting(device, stream, p), (n, n_rhs), [sub, diag, sup], rhs, x) })
 }
 
 /// Solve A X = D for a tridiagonal matrix A and sparse right-hand sides D in the memory of a GPU, and return the largest
@@ -330,6 +354,6 @@ pub unsafe extern "C" fn bandsolveGpuDgtsv_csc2csc(
         pointers: result_col_ptrs,
         nnz: result_nnz,
     };
-    let call = CallSettings { device, stream: null_mut(), p };
+    let call = CallSettings::waiting(device, null_mut(), p);
     guard(|| unsafe { gpu::to_sparse(call, (n, n_rhs), [sub, diag, sup], rhs, result) })
 }

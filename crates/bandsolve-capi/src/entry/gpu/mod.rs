@@ -4,6 +4,7 @@
 //! As in `entry`. Pointers to matrices, right-hand sides and solutions point to the memory of the device.
 
 mod d;
+mod enqueue;
 mod general;
 
 mod s {
@@ -18,11 +19,12 @@ mod z {
 
 pub use c::*;
 pub use d::*;
+pub use enqueue::*;
 pub use general::*;
 pub use s::*;
 pub use z::*;
 
-use crate::gpu::{self, CallSettings, bandsolve_gpu_device_t};
+use crate::gpu::{self, CallSettings, bandsolve_gpu_device_t, bandsolve_gpu_status_t};
 use crate::settings::PivotingArgument;
 use crate::solve::{Sides, SystemKind};
 use crate::sparse::{SparseColumns, SparseColumnsMut};

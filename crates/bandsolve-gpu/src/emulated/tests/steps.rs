@@ -47,3 +47,24 @@ fn steps_only_enqueue() {
         assert!(error <= 8.0 * f64::EPSILON && error > 0.0, "{plan:?}: {error:e}");
     }
 }
+
+#[test]
+fn steps_with_factors_only_enqueue() {
+    let batch = Shape::Batch { n: 200, count: 3, layout: Layout::Contiguous, periodic: false };
+    for shape in [Shape::Tridiagonal { n: 5000, periodic: false }, batch] {
+        let machine = Watched::new(Emulator::new(Emulation::default()));
+        let (device, n) = (machine.device(), shape.rows());
+        let (off, diag) = (device.upload(&vec![0.3; n]).unwrap(), device.upload(&vec![4.0; n]).unwrap());
+        let (u, mut x) = (device.upload(&vec![1.0; n]).unwrap(), device.zeros(n).unwrap());
+        let solver = DeviceSolver::<f64>::new(&device, &Plan::new(shape), 1).unwrap();
+        let mut factors = solver.factor(DeviceMatrix::tridiagonal(&off, &diag, &off)).unwrap();
+        let mut status = DeviceStatus::new(&device).unwrap();
+        let mut step = || factors.enqueue_solve(&u, &mut x, &mut status).unwrap();
+        step();
+        let calls: Vec<_> = machine.calls_of(step).into_iter().collect();
+        // The flags of systems that may be singular are copied from those of the factors.
+        assert_eq!(calls, ["clear", "copy", "launch"], "{shape:?}");
+        let error = status.read().unwrap().expect("an accurate solution");
+        assert!(error <= 8.0 * f64::EPSILON && error > 0.0, "{shape:?}: {error:e}");
+    }
+}

@@ -2,7 +2,9 @@
 //!
 //! The device is the emulated one, or the one that `BANDSOLVE_TEST_DEVICE` names, such as `cuda`.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod enqueue;
 
 use bandsolve::{Complex32, Complex64, Plan, RealScalar, Scalar, Shape};
 use bandsolve_capi::*;
@@ -189,10 +191,13 @@ unsafe impl Sync for Opened {}
 
 impl Opened {
     fn new() -> Self {
-        let name = device_name();
-        let (status, handle) = open_device(&CString::new(&*name).unwrap());
+        Self::named(&device_name())
+    }
+
+    fn named(name: &str) -> Self {
+        let (status, handle) = open_device(&CString::new(name).unwrap());
         expect(status, OK, &[]);
-        Self { handle, device: Device::open(&name).unwrap() }
+        Self { handle, device: Device::open(name).unwrap() }
     }
 
     fn upload<T: bytemuck::Pod>(&self, values: &[T]) -> DeviceVec<T> {
