@@ -39,7 +39,6 @@ template <class N> struct Messages {
 template <class N, int COUNT>
 __device__ __forceinline__ void tell(N* place, u32* flag, u32 number, const Numbers<N, COUNT>& what) {
   UNROLL for (int k = 0; k < COUNT; ++k) place[(size_t)number * COUNT + k] = what.v[k];
-  __threadfence();
   store_release(&flag[number], 1u);
 }
 
