@@ -11,6 +11,7 @@ use cudarc::driver::sys::CUdevice_attribute::{
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
 };
 use cudarc::driver::sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+use cudarc::driver::sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
 use cudarc::driver::sys::cudaError_enum::{
     CUDA_ERROR_INVALID_PTX, CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
 };
@@ -222,6 +223,22 @@ unsafe fn elapsed(begin: sys::CUevent, end: sys::CUevent) -> Result<f32> {
     status.result().map_err(failed(call)).map(|()| milliseconds)
 }
 
+/// The number of the GPU whose memory has this address; `None` for other addresses, or without a driver.
+pub(crate) fn ordinal_of(address: u64) -> Option<usize> {
+    // SAFETY: the calls look for the library, and write a number of type `int`.
+    unsafe {
+        if !sys::is_culib_present() {
+            return None;
+        }
+        result::init().ok()?;
+        let mut ordinal: core::ffi::c_int = -1;
+        let status =
+            sys::cuPointerGetAttribute((&raw mut ordinal).cast(), CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+        status.result().ok()?;
+        usize::try_from(ordinal).ok()
+    }
+}
+
 fn stream(handle: u64) -> sys::CUstream {
     core::ptr::with_exposed_provenance_mut(handle as usize)
 }
@@ -229,6 +246,14 @@ fn stream(handle: u64) -> sys::CUstream {
 impl Backend for Cuda {
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    fn number(&self) -> usize {
+        self.context.ordinal()
+    }
+
+    fn holds(&self, address: u64) -> bool {
+        ordinal_of(address) == Some(self.context.ordinal())
     }
 
     fn limits(&self) -> Limits {

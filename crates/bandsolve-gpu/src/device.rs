@@ -49,6 +49,9 @@ pub struct Limits {
     pub memory: usize,
 }
 
+/// The number of the legacy default stream in CUDA (`CU_STREAM_LEGACY`).
+const LEGACY_STREAM: u64 = 1;
+
 /// A device resource with its address or handle. It is released on drop.
 pub(crate) struct HeldResource {
     pub handle: u64,
@@ -71,6 +74,10 @@ pub(crate) struct Launch<'a> {
 /// The interface that runs kernels. Memory is addresses. All calls except `allocate` follow the order of a stream.
 pub(crate) trait Backend: Send + Sync {
     fn name(&self) -> String;
+    /// The number of the device, from 0.
+    fn number(&self) -> usize;
+    /// Whether an address belongs to memory of this device.
+    fn holds(&self, address: u64) -> bool;
     fn limits(&self) -> Limits;
     fn allocate(&self, bytes: usize) -> Result<HeldResource>;
     fn new_stream(&self) -> Result<HeldResource>;
@@ -147,9 +154,13 @@ impl Device {
 
     /// Create a handle of the same device with your own stream, a `CUstream` or `cudaStream_t` as a number.
     ///
+    /// 0 and 1 are the legacy default stream, 2 is the default stream of the calling thread.
+    ///
     /// # Safety
     /// The stream must belong to this device, and must live as long as everything that is created from the result.
     pub unsafe fn with_stream(&self, stream: u64) -> Self {
+        // Both numbers are the same stream, so events between them are not needed.
+        let stream = if stream == LEGACY_STREAM { 0 } else { stream };
         Self { limits: self.limits, ..Self::new(self.machine.clone(), stream, self.tuning.clone()) }
     }
 
@@ -225,6 +236,16 @@ impl Device {
         self.machine.name()
     }
 
+    /// Get the number of the device: k for `cuda:k`.
+    pub fn number(&self) -> usize {
+        self.machine.number()
+    }
+
+    /// Whether an address belongs to memory of this device, whoever allocated it.
+    pub fn holds(&self, address: u64) -> bool {
+        self.machine.holds(address)
+    }
+
     /// Get the resources that solvers may use.
     pub fn limits(&self) -> Limits {
         self.limits
@@ -244,7 +265,8 @@ impl Device {
         &*self.machine
     }
 
-    pub(crate) fn stream_handle(&self) -> u64 {
+    /// Get the stream, a `CUstream` as a number. 0 is the legacy default stream.
+    pub fn stream_handle(&self) -> u64 {
         self.stream.handle
     }
 

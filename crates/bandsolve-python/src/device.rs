@@ -12,6 +12,7 @@ mod present {
     use bandsolve::{Factor, Plan, Result};
     use std::sync::Arc;
 
+    pub use crate::gpu::any_on_gpu;
     pub use bandsolve_gpu::{Device, DeviceScalar, HostMatrix};
 
     /// Copy a matrix to a GPU, for solves.
@@ -28,10 +29,19 @@ mod present {
 #[cfg(not(feature = "cuda"))]
 mod absent {
     use bandsolve::{Error, Factor, Plan, Result};
+    use pyo3::prelude::*;
+    use pyo3::types::PyTuple;
     use std::convert::Infallible;
     use std::sync::Arc;
 
     pub use bandsolve::Scalar as DeviceScalar;
+
+    /// No argument is known to be on a GPU.
+    #[pyfunction]
+    #[pyo3(signature = (*_values))]
+    pub fn any_on_gpu(_values: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        Ok(false)
+    }
 
     pub trait HostMatrix<T>: Send + Sync {}
     impl<T, M: Send + Sync> HostMatrix<T> for M {}

@@ -108,7 +108,7 @@ impl Emulator {
 
     fn of(how: Emulation, library: EmulatorLibrary) -> Self {
         let queue = Mutex::new(StreamQueue::new(how.order, how.seed));
-        Self { how, streams: Arc::new(EmulatedStreams { how, library, queue }) }
+        Self { how, streams: Arc::new(EmulatedStreams { how, library, queue, allocations: Mutex::default() }) }
     }
 }
 
@@ -151,6 +151,7 @@ unsafe impl Sync for Pages {}
 impl Drop for Pages {
     fn drop(&mut self) {
         self.streams.finish_users(self.address, self.bytes);
+        self.streams.allocations().remove(&self.address);
         // SAFETY: the same library allocated these pages, and no work uses them.
         unsafe { (self.streams.library.free)(self.pages) }
     }
@@ -159,6 +160,14 @@ impl Drop for Pages {
 impl Backend for Emulator {
     fn name(&self) -> String {
         "emulated".into()
+    }
+
+    fn number(&self) -> usize {
+        0
+    }
+
+    fn holds(&self, address: u64) -> bool {
+        self.streams.allocations().iter().any(|(first, bytes)| (*first..first + *bytes as u64).contains(&address))
     }
 
     fn limits(&self) -> Limits {
@@ -179,6 +188,7 @@ impl Backend for Emulator {
         // instead.
         let pages = (self.streams.library.allocate)(bytes, c_int::from(bytes % 32 < 16), &mut first);
         let address = first.expose_provenance() as u64;
+        self.streams.allocations().insert(address, bytes);
         let owner = Pages { pages, address, bytes, streams: self.streams.clone() };
         Ok(HeldResource { handle: address, owner: Box::new(owner) })
     }

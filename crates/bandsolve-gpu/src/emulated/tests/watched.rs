@@ -83,6 +83,14 @@ impl Backend for Watched {
         self.emulator.name()
     }
 
+    fn number(&self) -> usize {
+        self.emulator.number()
+    }
+
+    fn holds(&self, address: u64) -> bool {
+        self.emulator.holds(address)
+    }
+
     fn limits(&self) -> Limits {
         self.emulator.limits()
     }

@@ -1,0 +1,11 @@
+//! Arrays that stay in the memory of a GPU, for `bandsolve.gpu`.
+
+mod array;
+mod dlpack;
+mod factor;
+mod given;
+mod layout;
+
+pub use array::{PyDeviceArray, gpu_array};
+pub use factor::PyDeviceFactor;
+pub use given::{any_on_gpu, stream_of_array};
