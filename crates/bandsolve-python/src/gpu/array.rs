@@ -1,9 +1,9 @@
 //! Arrays of bandsolve in the memory of a GPU.
 
-use super::dlpack::{CUDA, ExportedArray, TensorDevice, TensorType};
+use super::dlpack::{ExportedArray, TensorDevice, TensorType};
 use super::given::dense_strides;
 use crate::arrays::{DtypeKind, Number, array, rows, slice, with_number};
-use crate::device::Device;
+use crate::device::{CUDA, Device};
 use crate::errors::exception;
 use crate::options::open;
 use bandsolve_gpu::DeviceVec;

@@ -10,10 +10,6 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyCapsule};
 use std::any::Any;
 
-/// `kDLCUDA`: memory of an NVIDIA GPU.
-pub const CUDA: i32 = 2;
-/// `kDLCUDAManaged`: memory that GPU and host share.
-pub const CUDA_MANAGED: i32 = 13;
 /// The major version whose structures this file declares.
 const MAJOR: u32 = 1;
 /// `DLPACK_FLAG_BITMASK_READ_ONLY`.

@@ -1,48 +1,11 @@
 //! Arrays of the caller in the memory of a GPU, where they lie: `__cuda_array_interface__` and DLPack.
 
-use super::array::PyDeviceArray;
-use super::dlpack::{CUDA, CUDA_MANAGED, ImportedTensor, TensorType};
+use super::dlpack::{ImportedTensor, TensorType};
 use crate::arrays::DtypeKind;
-use crate::device::Device;
+use crate::device::{CUDA, CUDA_MANAGED, Device, INTERFACE, is_on_gpu};
 use core::ops::Range;
-use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyList, PyTuple};
-
-const INTERFACE: &str = "__cuda_array_interface__";
-
-/// Whether an argument is an array in the memory of an NVIDIA GPU.
-fn is_on_gpu(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let of_host = value.is_instance_of::<PyUntypedArray>()
-        || value.is_instance_of::<PyList>()
-        || value.is_instance_of::<PyTuple>()
-        || value.is_instance_of::<PyFloat>()
-        || value.is_instance_of::<PyInt>()
-        || value.is_none();
-    if of_host {
-        return Ok(false);
-    }
-    if value.is_instance_of::<PyDeviceArray>() || value.getattr_opt(INTERFACE)?.is_some() {
-        return Ok(true);
-    }
-    match value.getattr_opt("__dlpack_device__")? {
-        Some(device) => Ok([CUDA, CUDA_MANAGED].contains(&device.call0()?.extract::<(i32, i32)>()?.0)),
-        None => Ok(false),
-    }
-}
-
-/// Whether any of the arguments is an array in the memory of an NVIDIA GPU.
-#[pyfunction]
-#[pyo3(signature = (*values))]
-pub fn any_on_gpu(values: &Bound<'_, PyTuple>) -> PyResult<bool> {
-    for value in values {
-        if is_on_gpu(&value)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
 
 /// The stream that an array names in its `__cuda_array_interface__`; None if it names none.
 #[pyfunction]
@@ -229,7 +192,7 @@ impl GivenArray {
             );
             return Err(PyValueError::new_err(message));
         }
-        if self.address % (self.kind.bytes() as u64) != 0 {
+        if !self.address.is_multiple_of(self.kind.bytes() as u64) {
             let message = format!(
                 "{} begins at an address that is no multiple of {} bytes. Copy it",
                 self.name,

@@ -97,9 +97,9 @@ impl MatrixLayout {
             }
         }
         if !*periodic && !*padded {
-            return wrong("a batch on a GPU needs padded=True, expected sub and sup with n entries along the axis, indexed by row. The first \
-                          entry of sub and the last entry of sup are ignored"
-                .into());
+            let message = "sub and sup of a batch on a GPU need n entries along the axis, indexed by row. Pass padded=True. The first entry of sub and \
+                           the last entry of sup are ignored";
+            return wrong(message.into());
         }
         let orders = [c_order(dimensions), (0..dimensions).collect()];
         let order = orders.into_iter().find(|order| diag.is_dense(order)).unwrap_or_else(|| c_order(dimensions));

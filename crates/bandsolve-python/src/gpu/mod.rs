@@ -8,4 +8,4 @@ mod layout;
 
 pub use array::{PyDeviceArray, gpu_array};
 pub use factor::PyDeviceFactor;
-pub use given::{any_on_gpu, stream_of_array};
+pub use given::stream_of_array;
