@@ -492,6 +492,25 @@ class TestDeferred:
         lu.solve(rhs, verify="deferred")
         assert lu.check() == 0
 
+    def test_errors_come_with_a_later_solve(self, gpu):
+        zero, diag, rhs = line(gpu, 60, 0.0), np.ones(60), line(gpu, 60, 1.0)
+        diag[20] = 0
+        given, out = gpu.asarray(diag, device=DEVICE), line(gpu, 60, 0.0)
+        lu = gpu.factor_tridiagonal(zero, given, zero, padded=True, stream=5)
+        # The first solve has not run when the second one is put on the stream.
+        lu.solve(rhs, verify="deferred")
+        lu.solve(rhs, verify="deferred")
+        # Work on another stream, which waits for stream 5: now the verdicts arrive.
+        gpu.factor_tridiagonal(zero, rhs, zero, padded=True, stream=6).solve(Interface(rhs, stream=5))
+        with pytest.raises(np.linalg.LinAlgError, match="^an earlier solve with verify="):
+            lu.solve(rhs, out=out, verify="deferred")
+        # That solve was not started, and the error is raised once.
+        assert lu.check() == 0 and (memory(out) == 0).all()
+        diag[20] = 1
+        ctypes.memmove(address(given), diag.ctypes.data, 480)
+        lu.solve(rhs, out=out, verify="deferred")
+        assert lu.check() == 0 and (memory(out) == 1).all()
+
     def test_nan_is_no_small_error(self, gpu):
         zero, one, rhs = line(gpu, 60, 0.0), line(gpu, 60, 1.0), np.ones(60)
         rhs[3] = np.nan

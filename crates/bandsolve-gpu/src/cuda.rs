@@ -271,6 +271,22 @@ impl Backend for Cuda {
         Ok(HeldResource { handle, owner: Box::new(Owned { context: self.context.clone(), handle, free }) })
     }
 
+    fn allocate_on_host(&self, bytes: usize) -> Result<HeldResource> {
+        let _entered = self.enter()?;
+        // SAFETY: this allocates memory of this size, and nobody else writes it yet.
+        let pointer = unsafe {
+            let pointer = result::malloc_host(bytes.max(1), 0).map_err(failed("cuMemHostAlloc"))?;
+            pointer.cast::<u8>().write_bytes(0, bytes.max(1));
+            pointer
+        };
+        let handle = pointer.expose_provenance() as u64;
+        let free = |address| {
+            // SAFETY: the memory was allocated above. Errors can no longer be reported.
+            _ = unsafe { result::free_host(core::ptr::with_exposed_provenance_mut(address as usize)) };
+        };
+        Ok(HeldResource { handle, owner: Box::new(Owned { context: self.context.clone(), handle, free }) })
+    }
+
     fn new_stream(&self) -> Result<HeldResource> {
         let _entered = self.enter()?;
         let pointer =
@@ -355,6 +371,14 @@ impl Backend for Cuda {
         // SAFETY: the caller's promise; `to` is borrowed until the copy is complete.
         unsafe { result::memcpy_dtoh_async(to, address, stream(handle)) }.map_err(failed("cuMemcpyDtoHAsync"))?;
         self.synchronize(handle)
+    }
+
+    unsafe fn read_later(&self, handle: u64, address: u64, to: u64, bytes: usize) -> Result<()> {
+        let _entered = self.enter()?;
+        let to = core::ptr::with_exposed_provenance_mut(to as usize);
+        // SAFETY: the caller's promise.
+        let copied = unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, bytes, stream(handle)) };
+        copied.result().map_err(failed("cuMemcpyDtoHAsync"))
     }
 
     unsafe fn copy(&self, handle: u64, from: u64, to: u64, bytes: usize) -> Result<()> {

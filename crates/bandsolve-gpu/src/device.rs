@@ -71,7 +71,7 @@ pub(crate) struct Launch<'a> {
     pub stream: u64,
 }
 
-/// The interface that runs kernels. Memory is addresses. All calls except `allocate` follow the order of a stream.
+/// The interface that runs kernels. Memory is addresses. All calls except those that allocate follow the order of a stream.
 pub(crate) trait Backend: Send + Sync {
     fn name(&self) -> String;
     /// The number of the device, from 0.
@@ -80,6 +80,8 @@ pub(crate) trait Backend: Send + Sync {
     fn holds(&self, address: u64) -> bool;
     fn limits(&self) -> Limits;
     fn allocate(&self, bytes: usize) -> Result<HeldResource>;
+    /// Memory of the host that the device can write while the host goes on, with zeros. The handle is its address.
+    fn allocate_on_host(&self, bytes: usize) -> Result<HeldResource>;
     fn new_stream(&self) -> Result<HeldResource>;
     fn synchronize(&self, stream: u64) -> Result<()>;
     /// Make the context of the device current on this thread until the result is dropped.
@@ -103,6 +105,11 @@ pub(crate) trait Backend: Send + Sync {
     /// # Safety
     /// See [`clear`](Self::clear).
     unsafe fn read(&self, stream: u64, address: u64, to: &mut [u8]) -> Result<()>;
+    /// Copy to memory of [`allocate_on_host`](Self::allocate_on_host), and do not wait.
+    ///
+    /// # Safety
+    /// See [`clear`](Self::clear). The memory lives until the copy is complete.
+    unsafe fn read_later(&self, stream: u64, address: u64, to: u64, bytes: usize) -> Result<()>;
     /// Copy on the device.
     ///
     /// # Safety

@@ -193,6 +193,13 @@ impl Backend for Emulator {
         Ok(HeldResource { handle: address, owner: Box::new(owner) })
     }
 
+    fn allocate_on_host(&self, bytes: usize) -> Result<HeldResource> {
+        let memory = self.allocate(bytes)?;
+        // SAFETY: the memory is new.
+        unsafe { at(memory.handle).write_bytes(0, bytes) }
+        Ok(memory)
+    }
+
     fn new_stream(&self) -> Result<HeldResource> {
         Ok(HeldResource { handle: self.streams.queue().number(), owner: Box::new(()) })
     }
@@ -236,6 +243,11 @@ impl Backend for Emulator {
         // SAFETY: see above.
         unsafe { at(address).copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) }
         Ok(())
+    }
+
+    unsafe fn read_later(&self, stream: u64, address: u64, to: u64, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's promise. Memory of the emulator is memory of the host.
+        unsafe { self.copy(stream, address, to, bytes) }
     }
 
     unsafe fn copy(&self, stream: u64, from: u64, to: u64, bytes: usize) -> Result<()> {

@@ -134,6 +134,8 @@ trait DynOnGpu: Send + Sync {
     fn solve(&self, task: &SolveTask<'_>) -> bandsolve::Result<Option<Report>>;
     /// The largest backward error since the last check, the limit, and whether any deferred solve was enqueued.
     fn check(&self) -> bandsolve::Result<(Option<f64>, f64, bool)>;
+    /// Whether the status of an earlier solve, which has arrived from the GPU, is bad. The host does not wait.
+    fn failed_before(&self) -> bool;
     /// The given arrays of the matrix.
     fn given(&self) -> Vec<&GivenArray>;
 }
@@ -175,6 +177,7 @@ impl<T: Number> DynOnGpu for HeldOnGpu<T> {
         if task.deferred {
             *unchecked = true;
             solver.enqueue_solve(a, rhs, x, status)?;
+            status.send()?;
             return Ok(None);
         }
         let solved = solver.solve(a, rhs, x);
@@ -187,8 +190,14 @@ impl<T: Number> DynOnGpu for HeldOnGpu<T> {
         let mut state = self.state();
         let error = state.status.read()?;
         state.status.reset()?;
+        // Afterwards, no old status arrives any more.
+        self.device.synchronize()?;
         let any = core::mem::take(&mut state.unchecked);
-        Ok((error, 8.0 * T::Real::EPSILON.to_f64(), any))
+        Ok((error, limit::<T>(), any))
+    }
+
+    fn failed_before(&self) -> bool {
+        self.state().status.arrived().is_none_or(|error| !(error <= limit::<T>()))
     }
 
     fn given(&self) -> Vec<&GivenArray> {
@@ -200,6 +209,11 @@ impl<T: Number> DynOnGpu for HeldOnGpu<T> {
         }
         arrays
     }
+}
+
+/// The largest backward error of the accuracy contract.
+fn limit<T: Number>() -> f64 {
+    8.0 * T::Real::EPSILON.to_f64()
 }
 
 fn build<T: Number>(
@@ -350,14 +364,15 @@ impl PyDeviceFactor {
     /// TypeError
     ///     An array is in the memory of the host, or has another number type.
     /// numpy.linalg.LinAlgError
-    ///     The matrix is singular, or no method reached a backward error of 64 ε.
+    ///     The matrix is singular, or no method reached a backward error of 64 ε. With ``verify="deferred"``, the error is about an earlier solve.
     /// RuntimeError
     ///     The GPU reports an error.
     ///
     /// Notes
     /// -----
-    /// **Deferred solves.** Keep `rhs` and `out` until the solve is complete. Free or reuse their memory only on the stream of this object, or after
-    /// `check`. Nobody repairs x. After a failed check, repeat the steps since the last check with ``verify=True``.
+    /// **Deferred solves.** The GPU sends each verdict to the host, which looks at it at the beginning of later deferred solves, without waiting. An error of one
+    /// solve is therefore raised by a later one, which then is not started, or by `check` at the latest. Keep `rhs` and `out` until the solve is complete. Free or reuse their memory only on the stream of this object, or after
+    /// `check`. Nobody repairs x. After an error, repeat the solves since the last check with ``verify=True``.
     ///
     /// **CUDA graphs.** A deferred solve can be captured in a graph if it runs on the stream that is captured: pass this stream to the function that makes the
     /// object, and arrays that name this stream or none. Pass `out`. Call `solve` once before the capture with the same shapes, which allocates memory and
@@ -387,6 +402,9 @@ impl PyDeviceFactor {
         given.check_device(&self.plain, &self.device)?;
         if let Some(target) = target {
             self.check_out(target, given, &order)?;
+        }
+        if deferred && py.detach(|| self.held.failed_before()) {
+            self.check(py)?;
         }
         // A complete array must not need the stream of this object, which may no longer exist when the array is used.
         let writer = if deferred { self.held.device() } else { &self.plain };
@@ -431,7 +449,7 @@ impl PyDeviceFactor {
             None => "may have no correct digit, because the matrix is singular or nearly singular".into(),
         };
         let message = format!(
-            "an earlier solve with verify=\"deferred\", after the last check, {problem}. Repeat the steps since that check with verify=True, which \
+            "an earlier solve with verify=\"deferred\", after the last check, {problem}. Repeat the solves since that check with verify=True, which \
              repairs x or names the problem"
         );
         Err(lin_alg_error(py, message))

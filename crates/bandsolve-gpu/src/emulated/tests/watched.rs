@@ -100,6 +100,11 @@ impl Backend for Watched {
         self.emulator.allocate(bytes).map(|memory| self.hold(memory))
     }
 
+    fn allocate_on_host(&self, bytes: usize) -> Result<HeldResource> {
+        self.call("allocate_on_host")?;
+        self.emulator.allocate_on_host(bytes).map(|memory| self.hold(memory))
+    }
+
     fn new_stream(&self) -> Result<HeldResource> {
         self.call("new_stream")?;
         self.emulator.new_stream().map(|stream| self.hold(stream))
@@ -141,6 +146,12 @@ impl Backend for Watched {
         self.call("read")?;
         // SAFETY: see above.
         unsafe { self.emulator.read(stream, address, to) }
+    }
+
+    unsafe fn read_later(&self, stream: u64, address: u64, to: u64, bytes: usize) -> Result<()> {
+        self.call("read_later")?;
+        // SAFETY: see above.
+        unsafe { self.emulator.read_later(stream, address, to, bytes) }
     }
 
     unsafe fn copy(&self, stream: u64, from: u64, to: u64, bytes: usize) -> Result<()> {
