@@ -10,9 +10,9 @@ use pyo3::prelude::*;
 /// The stream that an array names in its `__cuda_array_interface__`; None if it names none.
 #[pyfunction]
 pub fn stream_of_array(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
-    Ok(match Found::new(name, value)? {
-        Found::Read(array) => array.stream,
-        Found::Dlpack => None,
+    Ok(match ReadArgument::new(name, value)? {
+        ReadArgument::Read(array) => array.stream,
+        ReadArgument::Dlpack => None,
     })
 }
 
@@ -32,12 +32,12 @@ pub struct GivenArray {
 }
 
 /// An argument that may still have to be read by DLPack, when the stream of the solve is known.
-enum Found {
+enum ReadArgument {
     Read(GivenArray),
     Dlpack,
 }
 
-impl Found {
+impl ReadArgument {
     fn new(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
         if !is_on_gpu(value)? {
             let kind = value.get_type().name()?;
@@ -61,16 +61,16 @@ impl GivenArray {
     /// Read the arguments, and decide on which stream a solve with them runs: `stream`, or the first stream that an array names, or the legacy
     /// default stream. That stream then waits for the work of the arrays that are read by DLPack.
     pub fn read_all<'py>(arguments: &[(&str, &Bound<'py, PyAny>)], stream: Option<u64>) -> PyResult<(Vec<Self>, u64)> {
-        let found: Vec<Found> =
-            arguments.iter().map(|(name, value)| Found::new(name, value)).collect::<PyResult<_>>()?;
-        let named = |found: &Found| match found {
-            Found::Read(array) => array.stream,
-            Found::Dlpack => None,
+        let found: Vec<ReadArgument> =
+            arguments.iter().map(|(name, value)| ReadArgument::new(name, value)).collect::<PyResult<_>>()?;
+        let named = |found: &ReadArgument| match found {
+            ReadArgument::Read(array) => array.stream,
+            ReadArgument::Dlpack => None,
         };
         let stream = stream.or_else(|| found.iter().find_map(named)).unwrap_or(0);
-        let read = |(found, (name, value)): (Found, &(&str, &Bound<'py, PyAny>))| match found {
-            Found::Read(array) => Ok(array),
-            Found::Dlpack => Self::from_tensor(name, value, stream),
+        let read = |(found, (name, value)): (ReadArgument, &(&str, &Bound<'py, PyAny>))| match found {
+            ReadArgument::Read(array) => Ok(array),
+            ReadArgument::Dlpack => Self::from_tensor(name, value, stream),
         };
         Ok((found.into_iter().zip(arguments).map(read).collect::<PyResult<_>>()?, stream))
     }

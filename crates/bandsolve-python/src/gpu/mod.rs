@@ -4,6 +4,7 @@ mod array;
 mod dlpack;
 mod factor;
 mod given;
+mod held;
 mod layout;
 
 pub use array::{PyDeviceArray, gpu_array};
