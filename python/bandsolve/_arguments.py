@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bandsolve._bandsolve import as_array
+from bandsolve._bandsolve import any_on_gpu, as_array
 
 _MOST = (1 << 63) - 1
 
@@ -31,6 +31,14 @@ def seed_of(rng, seed):
     if rng is not None:
         return whole_number("rng", rng, 0)
     return 0 if seed is None else whole_number("seed", seed, 0)
+
+
+def check_on_host(**arrays):
+    """Raise an error for arrays on a GPU, which the function does not take."""
+    for name, array in arrays.items():
+        if any_on_gpu(array):
+            raise TypeError(f"{name} is on a GPU, expected an array on the host. For arrays on a GPU, use solve_tridiagonal, solve_batch, "
+                            "solve_block_tridiagonal or solve_banded, see bandsolve.gpu")
 
 
 def length_of(diag, rhs, axis=0):

@@ -1,6 +1,6 @@
 """The compiled part of bandsolve."""
 
-from typing import Any, Literal, final, overload
+from typing import Any, Literal, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,8 @@ Method = Literal[
     "block-spike",
 ]
 Pivoting = Literal["scaled-partial", "partial", "none"]
+
+_Out = TypeVar("_Out")
 
 @final
 class Report:
@@ -125,6 +127,144 @@ class Factor:
     def norm(self, norm: float = 1) -> float: ...
     def slogdet(self) -> tuple[float | complex, float]: ...
 
+@final
+class DeviceArray:
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def numpy(self) -> NDArray[Any]: ...
+    def transpose(self, *axes: int) -> DeviceArray: ...
+    def __len__(self) -> int: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+
+@final
+class DeviceFactor:
+    def __init__(
+        self,
+        kind: str,
+        arrays: list[Any],
+        *,
+        widths: tuple[int, int] = (0, 0),
+        axis: int = -1,
+        periodic: bool = False,
+        padded: bool = False,
+        method: str = "auto",
+        pivoting: str = "scaled-partial",
+        verify: bool = True,
+        device: str = "cpu",
+        stream: int | None = None,
+    ) -> None: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def stream(self) -> int: ...
+    @overload
+    def solve(
+        self,
+        rhs: Any,
+        *,
+        transpose: Transpose = False,
+        out: None = None,
+        verify: Literal[True, "deferred"] = True,
+        full_output: Literal[False] = False,
+    ) -> DeviceArray: ...
+    @overload
+    def solve(
+        self,
+        rhs: Any,
+        *,
+        transpose: Transpose = False,
+        out: _Out,
+        verify: Literal[True, "deferred"] = True,
+        full_output: Literal[False] = False,
+    ) -> _Out: ...
+    @overload
+    def solve(
+        self,
+        rhs: Any,
+        *,
+        transpose: Transpose = False,
+        out: None = None,
+        verify: Literal[True, "deferred"] = True,
+        full_output: Literal[True],
+    ) -> tuple[DeviceArray, Report]: ...
+    @overload
+    def solve(
+        self,
+        rhs: Any,
+        *,
+        transpose: Transpose = False,
+        out: Any = None,
+        verify: Literal[True, "deferred"] = True,
+        full_output: bool = False,
+    ) -> Any: ...
+    def check(self) -> float: ...
+
+def any_on_gpu(*values: object) -> bool: ...
+def stream_of_array(name: str, value: object) -> int | None: ...
+def gpu_array(value: ArrayLike, order: list[int], device: str) -> DeviceArray: ...
+
+@overload
+def solve_tridiagonal(
+    sub: DeviceArray,
+    diag: DeviceArray,
+    sup: DeviceArray,
+    rhs: DeviceArray,
+    *,
+    periodic: bool = False,
+    padded: bool = False,
+    method: Method = "auto",
+    pivoting: Pivoting = "scaled-partial",
+    transpose: Transpose = False,
+    verify: bool = True,
+    threads: int | None = None,
+    device: str = "cpu",
+    out: DeviceArray | None = None,
+    overwrite_rhs: bool = False,
+    full_output: Literal[False] = False,
+) -> DeviceArray: ...
+@overload
+def solve_tridiagonal(
+    sub: DeviceArray,
+    diag: DeviceArray,
+    sup: DeviceArray,
+    rhs: DeviceArray,
+    *,
+    periodic: bool = False,
+    padded: bool = False,
+    method: Method = "auto",
+    pivoting: Pivoting = "scaled-partial",
+    transpose: Transpose = False,
+    verify: bool = True,
+    threads: int | None = None,
+    device: str = "cpu",
+    out: DeviceArray | None = None,
+    overwrite_rhs: bool = False,
+    full_output: Literal[True],
+) -> tuple[DeviceArray, Report]: ...
 @overload
 def solve_tridiagonal(
     sub: ArrayLike,
@@ -238,6 +378,21 @@ def solve_batch(
     overwrite_rhs: bool = False,
     full_output: bool = False,
 ) -> Any: ...
+@overload
+def factor_tridiagonal(
+    sub: DeviceArray,
+    diag: DeviceArray,
+    sup: DeviceArray,
+    *,
+    periodic: bool = False,
+    padded: bool = False,
+    method: Method = "auto",
+    pivoting: Pivoting = "scaled-partial",
+    verify: bool = True,
+    threads: int | None = None,
+    device: str = "cpu",
+) -> DeviceFactor: ...
+@overload
 def factor_tridiagonal(
     sub: ArrayLike,
     diag: ArrayLike,

@@ -7,7 +7,7 @@ import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._arguments import repeated
-from bandsolve._bandsolve import as_array
+from bandsolve._bandsolve import any_on_gpu, as_array
 from bandsolve._labels import axis_number, keeps_labels_of
 
 _SLICES = "For SciPy's band storage, pass sub = ab[..., 2, :-1], diag = ab[..., 1, :], sup = ab[..., 0, 1:]."
@@ -50,7 +50,8 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
     threads : int, optional
         Number of threads. Default: the number that `bandsolve.get_num_threads` returns.
     device : str, default "cpu"
-        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. The function copies the systems to the GPU, and x back.
+        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. The function copies the systems to the GPU, and x back. Arrays
+        on a GPU, such as those of CuPy, are solved there without copies (see `bandsolve.gpu`), and `device` is not needed.
     out : ndarray, optional
         Array for x: the shape and the memory order of `rhs`, contiguous, and the number type of x. It may be `rhs` itself.
     overwrite_rhs : bool, default False
@@ -127,6 +128,11 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
     >>> report.backward_error < 1e-15
     True
     """
+    if any_on_gpu(sub, diag, sup, rhs):
+        from bandsolve import gpu
+
+        return gpu.solved(gpu.factor_batch, (sub, diag, sup), rhs, transpose, out, overwrite_rhs, full_output, axis=axis, periodic=periodic,
+                          padded=padded, method=method, pivoting=pivoting, verify=verify, device=device)
     axis, rhs = axis_number(axis, rhs, "rhs"), as_array(rhs)
     axis = _checked_axis(axis, rhs)
     n = rhs.shape[axis]
@@ -245,7 +251,7 @@ def factor_batch(sub, diag, sup, *, axis=-1, periodic=False, padded=False, metho
     Returns
     -------
     BatchFactor
-        An object with the method `solve`.
+        An object with the method `solve`; a `bandsolve.gpu.DeviceFactor` for arrays on a GPU.
 
     Raises
     ------
@@ -277,6 +283,11 @@ def factor_batch(sub, diag, sup, *, axis=-1, periodic=False, padded=False, metho
     >>> print(round(field.max(), 4))
     0.1333
     """
+    if any_on_gpu(sub, diag, sup):
+        from bandsolve import gpu
+
+        return gpu.factor_batch(sub, diag, sup, axis=axis, periodic=periodic, padded=padded, method=method, pivoting=pivoting, verify=verify,
+                                device=device)
     arrays = (sub, diag, sup)
     if np.ndim(diag) == 1:
         arrays = repeated(arrays, np.size(diag), periodic or padded)

@@ -5,8 +5,48 @@ from typing import Any, Literal, overload
 
 from numpy.typing import ArrayLike, NDArray
 
-from bandsolve._bandsolve import Method, Pivoting, Report, Transpose
+from bandsolve._bandsolve import DeviceArray, DeviceFactor, Method, Pivoting, Report, Transpose
 
+@overload
+def solve_batch(
+    sub: DeviceArray,
+    diag: DeviceArray,
+    sup: DeviceArray,
+    rhs: DeviceArray,
+    *,
+    axis: int = -1,
+    periodic: bool = False,
+    padded: bool = False,
+    method: Method = "auto",
+    pivoting: Pivoting = "scaled-partial",
+    transpose: Transpose = False,
+    verify: bool = True,
+    threads: int | None = None,
+    device: str = "cpu",
+    out: DeviceArray | None = None,
+    overwrite_rhs: bool = False,
+    full_output: Literal[False] = False,
+) -> DeviceArray: ...
+@overload
+def solve_batch(
+    sub: DeviceArray,
+    diag: DeviceArray,
+    sup: DeviceArray,
+    rhs: DeviceArray,
+    *,
+    axis: int = -1,
+    periodic: bool = False,
+    padded: bool = False,
+    method: Method = "auto",
+    pivoting: Pivoting = "scaled-partial",
+    transpose: Transpose = False,
+    verify: bool = True,
+    threads: int | None = None,
+    device: str = "cpu",
+    out: DeviceArray | None = None,
+    overwrite_rhs: bool = False,
+    full_output: Literal[True],
+) -> tuple[DeviceArray, Report]: ...
 @overload
 def solve_batch(
     sub: ArrayLike,
@@ -101,6 +141,22 @@ class BatchFactor:
         full_output: bool = False,
     ) -> NDArray[Any] | tuple[NDArray[Any], Report]: ...
 
+@overload
+def factor_batch(
+    sub: DeviceArray,
+    diag: DeviceArray,
+    sup: DeviceArray,
+    *,
+    axis: int = -1,
+    periodic: bool = False,
+    padded: bool = False,
+    method: Method = "auto",
+    pivoting: Pivoting = "scaled-partial",
+    verify: bool = True,
+    threads: int | None = None,
+    device: str = "cpu",
+) -> DeviceFactor: ...
+@overload
 def factor_batch(
     sub: ArrayLike,
     diag: ArrayLike,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bandsolve import _bandsolve
-from bandsolve._bandsolve import as_array
+from bandsolve._bandsolve import any_on_gpu, as_array
 from bandsolve._batch import named_entries
 from bandsolve._labels import keeps_labels_of
 
@@ -61,7 +61,8 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False
     threads : int, optional
         Number of threads. Default: the number that `bandsolve.get_num_threads` returns.
     device : str, default "cpu"
-        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. A GPU solves blocks of at most 4 rows.
+        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. A GPU solves blocks of at most 4 rows. Arrays on a GPU are
+        solved there without copies, see `bandsolve.gpu`.
     full_output : bool, default False
         Return a `bandsolve.Report` too.
 
@@ -107,6 +108,11 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False
      [1. 1.]
      [1. 1.]]
     """
+    if any_on_gpu(sub, diag, sup, rhs):
+        from bandsolve import gpu
+
+        return gpu.solved(gpu.factor_block_tridiagonal, (sub, diag, sup), rhs, transpose, None, False, full_output, periodic=periodic,
+                          padded=padded, method=method, pivoting=pivoting, verify=verify, device=device)
     sub, diag, sup = _matrix(sub, diag, sup, periodic, padded)
     rhs = as_array(rhs)
     block, block_rows = diag.shape[1:]
@@ -152,7 +158,8 @@ def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, me
     Returns
     -------
     Factor
-        An object with the method `solve`. It takes flat right-hand sides, of shape (n · b,) or (n · b, k).
+        An object with the method `solve`. It takes flat right-hand sides, of shape (n · b,) or (n · b, k). For arrays on a GPU, the object is a
+        `bandsolve.gpu.DeviceFactor`.
 
     Raises
     ------
@@ -190,5 +197,10 @@ def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, me
      [1. 1.]
      [1. 1.]]
     """
+    if any_on_gpu(sub, diag, sup):
+        from bandsolve import gpu
+
+        return gpu.factor_block_tridiagonal(sub, diag, sup, periodic=periodic, padded=padded, method=method, pivoting=pivoting, verify=verify,
+                                            device=device)
     return _bandsolve.factor_block_tridiagonal(*_matrix(sub, diag, sup, periodic, padded), periodic=periodic, method=method,
                                                pivoting=pivoting, verify=verify, threads=threads, device=device)

@@ -2,11 +2,13 @@
 
 import math
 import operator
+from functools import partial
 
 import numpy as np
 
 from bandsolve import _bandsolve
-from bandsolve._bandsolve import as_array
+from bandsolve._arguments import check_on_host
+from bandsolve._bandsolve import any_on_gpu, as_array
 from bandsolve._batch import solve_batch
 from bandsolve._labels import keeps_labels_of
 
@@ -154,6 +156,10 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
      [0.5 0.5 0.5 0.5]]
     """
     lower, upper = _widths(l_and_u)
+    if any_on_gpu(ab, b):
+        from bandsolve import gpu
+
+        return gpu.solved(partial(gpu.factor_banded, (lower, upper)), (ab,), b, False, None, bool(overwrite_b), False)
     ab, b = _arguments(ab, b, check_finite)
     if lower + upper + 1 != ab.shape[-2]:
         raise ValueError(f"invalid values for the number of lower and upper diagonals: l+u+1 ({lower + upper + 1}) "
@@ -217,6 +223,7 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     >>> print(np.round(bandsolve.solveh_banded(lower, [5.0, 6, 5], lower=True), 9))
     [1. 1. 1.]
     """
+    check_on_host(ab=ab, b=b)
     # The solver detects NaN and infinities in the matrix.
     ab, b = _arguments(_validated(ab, False), _validated(b, check_finite), False)
     # SciPy solves small integers in single precision here, but not in `solve_banded`.
@@ -304,5 +311,9 @@ def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", veri
     [2. 2. 2.]
     """
     lower, upper = _widths(l_and_u)
+    if any_on_gpu(ab):
+        from bandsolve import gpu
+
+        return gpu.factor_banded((lower, upper), ab, method=method, pivoting=pivoting, verify=verify, device=device)
     return _bandsolve.factor_banded(lower, upper, ab, method=method, pivoting=pivoting, verify=verify, threads=threads,
                                     device=device)

@@ -1,11 +1,21 @@
 """Types of `_scipy.py`."""
 
-from typing import Any
+from typing import Any, overload
 
 from numpy.typing import ArrayLike, NDArray
 
-from bandsolve._bandsolve import Factor, Method, Pivoting
+from bandsolve._bandsolve import DeviceArray, DeviceFactor, Factor, Method, Pivoting
 
+@overload
+def solve_banded(
+    l_and_u: tuple[int, int],
+    ab: DeviceArray,
+    b: DeviceArray,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> DeviceArray: ...
+@overload
 def solve_banded(
     l_and_u: tuple[int, int],
     ab: ArrayLike,
@@ -22,6 +32,18 @@ def solveh_banded(
     lower: bool = False,
     check_finite: bool = True,
 ) -> NDArray[Any]: ...
+@overload
+def factor_banded(
+    l_and_u: tuple[int, int],
+    ab: DeviceArray,
+    *,
+    method: Method = "auto",
+    pivoting: Pivoting = "scaled-partial",
+    verify: bool = True,
+    threads: int | None = None,
+    device: str = "cpu",
+) -> DeviceFactor: ...
+@overload
 def factor_banded(
     l_and_u: tuple[int, int],
     ab: ArrayLike,

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._arguments import check_on_host
 from bandsolve._bandsolve import as_array
 from bandsolve._batch import first_not_finite
 from bandsolve._labels import keeps_labels_of
@@ -218,6 +219,7 @@ def factor(a, *, method="auto", pivoting="scaled-partial", verify=True, threads=
     >>> info, bool(np.abs(a @ x - 1).max() < 1e-8)
     (0, True)
     """
+    check_on_host(a=a)
     matrix = _Matrix(*_entries(a), blocks=method == "auto" and device == "cpu")
     make = matrix.of_kind(_bandsolve.factor_tridiagonal, _bandsolve.factor_block_tridiagonal, _bandsolve.factor_banded)
     return make(method=method, pivoting=pivoting, verify=verify, threads=threads, device=device)
@@ -330,6 +332,7 @@ def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, 
     >>> print(report.method, bool(np.abs(x - 1).max() < 1e-7))
     cg True
     """
+    check_on_host(a=a, rhs=rhs)
     n, arrays = _entries(a)
     rhs = as_array(rhs)
     if rhs.ndim not in (1, 2) or len(rhs) != n:

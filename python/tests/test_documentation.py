@@ -24,8 +24,8 @@ def run(test):
     assert runner.summarize().failed == 0
 
 
-# The examples of `bandsolve.mpi` need a job of MPI: test_mpi.py runs them.
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "bandsolve.mpi"])
+# The examples of `bandsolve.mpi` need a job of MPI: test_mpi.py runs them. Those of `bandsolve.gpu` need a GPU: test_gpu_arrays.py runs them.
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in ("bandsolve.mpi", "bandsolve.gpu")])
 def test_examples_of_modules(name):
     if name in ("bandsolve.jax", "bandsolve.torch"):
         package = name.partition(".")[2]
@@ -35,7 +35,9 @@ def test_examples_of_modules(name):
         run(test)
 
 
-COMPILED = [name for name in dir(bandsolve._bandsolve) if not name.startswith("_")]
+# Classes whose examples need a GPU: `bandsolve.gpu` has them, too.
+ON_GPU = ("DeviceArray", "DeviceFactor")
+COMPILED = [name for name in dir(bandsolve._bandsolve) if not name.startswith("_") and name not in ON_GPU]
 
 
 @pytest.mark.parametrize("name", COMPILED)

@@ -208,6 +208,29 @@ def test_type_checkers_know_the_modules_of_other_packages(tool, package, tmp_pat
     assert {line for _, line in checked(tool, tmp_path)} == {last}
 
 
+# A program that keeps its arrays on a GPU, and a line with a mistake.
+ON_GPU = '''
+import numpy as np
+import bandsolve
+from bandsolve import gpu
+
+off, diag, rhs = (gpu.asarray(np.ones(4), device="cuda", order="F") for _ in range(3))
+x: gpu.DeviceArray = bandsolve.solve_tridiagonal(off, diag, off, rhs, padded=True)
+y, report = bandsolve.solve_batch(off, diag, off, rhs, padded=True, full_output=True)
+lu: gpu.DeviceFactor = bandsolve.factor_tridiagonal(off, diag, off, padded=True)
+z: gpu.DeviceArray = lu.solve(x, out=y, verify="deferred")
+print(lu.check() + 1, z.numpy().sum(), report.backward_error, lu.solve(z, full_output=True)[1].method)
+w: gpu.DeviceArray = gpu.factor_tridiagonal(off, diag, off, stream=7).solve(rhs)
+lu.solve(w, verify="later")
+'''
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_type_checkers_know_arrays_on_a_gpu(tool, tmp_path):
+    (tmp_path / "program.py").write_text(ON_GPU, encoding="utf-8")
+    assert {line for _, line in checked(tool, tmp_path)} == {len(ON_GPU.splitlines())}
+
+
 @pytest.mark.parametrize("tool", TOOLS)
 def test_type_checkers_find_mistakes(tool, tmp_path):
     (tmp_path / "mistakes.py").write_text(MISTAKES, encoding="utf-8")

@@ -11,6 +11,7 @@ use cudarc::driver::sys::CUdevice_attribute::{
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
 };
 use cudarc::driver::sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+use cudarc::driver::sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
 use cudarc::driver::sys::cudaError_enum::{
     CUDA_ERROR_INVALID_PTX, CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
 };
@@ -222,6 +223,22 @@ unsafe fn elapsed(begin: sys::CUevent, end: sys::CUevent) -> Result<f32> {
     status.result().map_err(failed(call)).map(|()| milliseconds)
 }
 
+/// The number of the GPU whose memory has this address; `None` for other addresses, or without a driver.
+pub(crate) fn ordinal_of(address: u64) -> Option<usize> {
+    // SAFETY: the calls look for the library, and write a number of type `int`.
+    unsafe {
+        if !sys::is_culib_present() {
+            return None;
+        }
+        result::init().ok()?;
+        let mut ordinal: core::ffi::c_int = -1;
+        let status =
+            sys::cuPointerGetAttribute((&raw mut ordinal).cast(), CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+        status.result().ok()?;
+        usize::try_from(ordinal).ok()
+    }
+}
+
 fn stream(handle: u64) -> sys::CUstream {
     core::ptr::with_exposed_provenance_mut(handle as usize)
 }
@@ -229,6 +246,14 @@ fn stream(handle: u64) -> sys::CUstream {
 impl Backend for Cuda {
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    fn number(&self) -> usize {
+        self.context.ordinal()
+    }
+
+    fn holds(&self, address: u64) -> bool {
+        ordinal_of(address) == Some(self.context.ordinal())
     }
 
     fn limits(&self) -> Limits {
@@ -242,6 +267,22 @@ impl Backend for Cuda {
         let free = |address| {
             // SAFETY: the memory was allocated above. Errors can no longer be reported.
             _ = unsafe { result::free_sync(address) };
+        };
+        Ok(HeldResource { handle, owner: Box::new(Owned { context: self.context.clone(), handle, free }) })
+    }
+
+    fn allocate_on_host(&self, bytes: usize) -> Result<HeldResource> {
+        let _entered = self.enter()?;
+        // SAFETY: this allocates memory of this size, and nobody else writes it yet.
+        let pointer = unsafe {
+            let pointer = result::malloc_host(bytes.max(1), 0).map_err(failed("cuMemHostAlloc"))?;
+            pointer.cast::<u8>().write_bytes(0, bytes.max(1));
+            pointer
+        };
+        let handle = pointer.expose_provenance() as u64;
+        let free = |address| {
+            // SAFETY: the memory was allocated above. Errors can no longer be reported.
+            _ = unsafe { result::free_host(core::ptr::with_exposed_provenance_mut(address as usize)) };
         };
         Ok(HeldResource { handle, owner: Box::new(Owned { context: self.context.clone(), handle, free }) })
     }
@@ -330,6 +371,14 @@ impl Backend for Cuda {
         // SAFETY: the caller's promise; `to` is borrowed until the copy is complete.
         unsafe { result::memcpy_dtoh_async(to, address, stream(handle)) }.map_err(failed("cuMemcpyDtoHAsync"))?;
         self.synchronize(handle)
+    }
+
+    unsafe fn read_later(&self, handle: u64, address: u64, to: u64, bytes: usize) -> Result<()> {
+        let _entered = self.enter()?;
+        let to = core::ptr::with_exposed_provenance_mut(to as usize);
+        // SAFETY: the caller's promise.
+        let copied = unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, bytes, stream(handle)) };
+        copied.result().map_err(failed("cuMemcpyDtoHAsync"))
     }
 
     unsafe fn copy(&self, handle: u64, from: u64, to: u64, bytes: usize) -> Result<()> {

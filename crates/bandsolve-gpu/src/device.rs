@@ -49,6 +49,9 @@ pub struct Limits {
     pub memory: usize,
 }
 
+/// The number of the legacy default stream in CUDA (`CU_STREAM_LEGACY`).
+const LEGACY_STREAM: u64 = 1;
+
 /// A device resource with its address or handle. It is released on drop.
 pub(crate) struct HeldResource {
     pub handle: u64,
@@ -68,11 +71,17 @@ pub(crate) struct Launch<'a> {
     pub stream: u64,
 }
 
-/// The interface that runs kernels. Memory is addresses. All calls except `allocate` follow the order of a stream.
+/// The interface that runs kernels. Memory is addresses. All calls except those that allocate follow the order of a stream.
 pub(crate) trait Backend: Send + Sync {
     fn name(&self) -> String;
+    /// The number of the device, from 0.
+    fn number(&self) -> usize;
+    /// Whether an address belongs to memory of this device.
+    fn holds(&self, address: u64) -> bool;
     fn limits(&self) -> Limits;
     fn allocate(&self, bytes: usize) -> Result<HeldResource>;
+    /// Memory of the host that the device can write while the host goes on, with zeros. The handle is its address.
+    fn allocate_on_host(&self, bytes: usize) -> Result<HeldResource>;
     fn new_stream(&self) -> Result<HeldResource>;
     fn synchronize(&self, stream: u64) -> Result<()>;
     /// Make the context of the device current on this thread until the result is dropped.
@@ -96,6 +105,11 @@ pub(crate) trait Backend: Send + Sync {
     /// # Safety
     /// See [`clear`](Self::clear).
     unsafe fn read(&self, stream: u64, address: u64, to: &mut [u8]) -> Result<()>;
+    /// Copy to memory of [`allocate_on_host`](Self::allocate_on_host), and do not wait.
+    ///
+    /// # Safety
+    /// See [`clear`](Self::clear). The memory lives until the copy is complete.
+    unsafe fn read_later(&self, stream: u64, address: u64, to: u64, bytes: usize) -> Result<()>;
     /// Copy on the device.
     ///
     /// # Safety
@@ -147,9 +161,13 @@ impl Device {
 
     /// Create a handle of the same device with your own stream, a `CUstream` or `cudaStream_t` as a number.
     ///
+    /// 0 and 1 are the legacy default stream, 2 is the default stream of the calling thread.
+    ///
     /// # Safety
     /// The stream must belong to this device, and must live as long as everything that is created from the result.
     pub unsafe fn with_stream(&self, stream: u64) -> Self {
+        // Both numbers are the same stream, so events between them are not needed.
+        let stream = if stream == LEGACY_STREAM { 0 } else { stream };
         Self { limits: self.limits, ..Self::new(self.machine.clone(), stream, self.tuning.clone()) }
     }
 
@@ -225,6 +243,16 @@ impl Device {
         self.machine.name()
     }
 
+    /// Get the number of the device: k for `cuda:k`.
+    pub fn number(&self) -> usize {
+        self.machine.number()
+    }
+
+    /// Whether an address belongs to memory of this device, whoever allocated it.
+    pub fn holds(&self, address: u64) -> bool {
+        self.machine.holds(address)
+    }
+
     /// Get the resources that solvers may use.
     pub fn limits(&self) -> Limits {
         self.limits
@@ -244,7 +272,8 @@ impl Device {
         &*self.machine
     }
 
-    pub(crate) fn stream_handle(&self) -> u64 {
+    /// Get the stream, a `CUstream` as a number. 0 is the legacy default stream.
+    pub fn stream_handle(&self) -> u64 {
         self.stream.handle
     }
 

@@ -1,9 +1,9 @@
 //! Opening of devices: NVIDIA GPUs, and the emulated GPU of tests.
 
-use crate::cuda::Cuda;
+use crate::cuda::{Cuda, ordinal_of};
 use crate::device::Device;
 #[cfg(feature = "emulator")]
-use crate::emulated::{Emulation, Emulator};
+use crate::emulated::{Emulation, Emulator, Order};
 use crate::tuning::DeviceTuning;
 use bandsolve::{Error, Result};
 #[cfg(feature = "emulator")]
@@ -20,14 +20,34 @@ impl Device {
         Ok(Self::new(Cuda::open(number)?, 0, tuning.into()))
     }
 
-    /// Open a device by name: `cuda` or `cuda:0`, `cuda:1`, …; `emulated`, if the crate was built with the emulator.
+    /// Open the NVIDIA GPU whose memory has this address, with its default stream.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if no GPU has it; the errors of [`cuda`](Self::cuda).
+    pub fn holding(address: u64) -> Result<Self> {
+        let expected = "the address of memory that CUDA allocated on a GPU";
+        let number = ordinal_of(address)
+            .ok_or_else(|| Error::invalid("address", format!("{address:#x} is in the memory of no GPU"), expected))?;
+        Self::cuda(number)
+    }
+
+    /// Open a device by name: `cuda` or `cuda:0`, `cuda:1`, …; `emulated`, `emulated:reverse` and `emulated:random` (the order of the work), if the
+    /// crate was built with the emulator.
     ///
     /// # Errors
     /// [`Error::NoDevice`].
     pub fn open(name: &str) -> Result<Self> {
         #[cfg(feature = "emulator")]
-        if name == "emulated" {
-            return Ok(Self::emulated(Emulation::default()));
+        if let Some(rest) = name.strip_prefix("emulated") {
+            let order = match rest {
+                "" => Some(Order::Forward),
+                ":reverse" => Some(Order::Reverse),
+                ":random" => Some(Order::Random),
+                _ => None,
+            };
+            if let Some(order) = order {
+                return Ok(Self::emulated(Emulation { order, ..Emulation::default() }));
+            }
         }
         let number = match name.split_once(':') {
             None if name == "cuda" => Some(0),

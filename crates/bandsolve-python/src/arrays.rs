@@ -44,6 +44,24 @@ impl DtypeKind {
         Ok(Self { complex, double })
     }
 
+    /// The number of bytes of a number.
+    #[cfg(feature = "cuda")]
+    pub fn bytes(self) -> usize {
+        let real = if self.double { 8 } else { 4 };
+        if self.complex { 2 * real } else { real }
+    }
+
+    /// NumPy's name of the type.
+    #[cfg(feature = "cuda")]
+    pub fn name(self) -> &'static str {
+        match (self.complex, self.double) {
+            (false, false) => "float32",
+            (false, true) => "float64",
+            (true, false) => "complex64",
+            (true, true) => "complex128",
+        }
+    }
+
     /// Get the smallest type that represents numbers of both types.
     pub fn join(self, other: Self) -> Self {
         Self { complex: self.complex || other.complex, double: self.double || other.double }

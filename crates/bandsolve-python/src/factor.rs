@@ -6,7 +6,7 @@ use crate::diagonals::{SLICES, check_off_diagonals, without_numbers};
 use crate::errors::{exception, exception_for};
 use crate::memory::copied;
 use crate::options::{CallOptions, ThreadCount, get_num_threads, op};
-use crate::solve::{SolveCall, arguments, check_bands, check_blocks, check_vector, solve_by, with_labels};
+use crate::solve::{SolveCall, arguments, check_bands, check_blocks, check_vector, on_gpu, solve_by, with_labels};
 use bandsolve::{
     Banded, BlockTridiagonal, Complex32, Complex64, Factor, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape,
     Tridiagonal,
@@ -14,7 +14,7 @@ use bandsolve::{
 use numpy::npyffi::NPY_ORDER;
 use numpy::{PyArray1, PyArrayDescr, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBool, PyComplex, PyDict, PyTuple};
 use std::sync::{Arc, OnceLock};
@@ -244,6 +244,11 @@ impl PyFactor {
         overwrite_rhs: bool,
         full_output: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if on_gpu([rhs])? {
+            let message = "rhs is on a GPU, but the factors were made from arrays on the host. Make the factors from arrays on the GPU, see \
+                           bandsolve.gpu, or pass rhs as an array of NumPy";
+            return Err(PyTypeError::new_err(message));
+        }
         let (given, (rhs, kind)) = (rhs, array(rhs)?);
         let op = transpose.map_or(Ok(Op::Plain), op)?;
         let call = SolveCall { rhs: &rhs, op, target: OutputArray::new(out, overwrite_rhs), full_output };
@@ -464,7 +469,7 @@ impl PyFactor {
 /// Returns
 /// -------
 /// Factor
-///     An object with the method `solve`.
+///     An object with the method `solve`; a `bandsolve.gpu.DeviceFactor` for arrays on a GPU.
 ///
 /// Raises
 /// ------
@@ -520,9 +525,17 @@ pub fn factor_tridiagonal<'py>(
     verify: bool,
     threads: Option<ThreadCount>,
     device: &str,
-) -> PyResult<PyFactor> {
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = sub.py();
+    if on_gpu([sub, diag, sup])? {
+        let keywords = [("periodic", periodic), ("padded", padded), ("verify", verify)].into_py_dict(py)?;
+        keywords.set_item("method", method)?;
+        keywords.set_item("pivoting", pivoting)?;
+        keywords.set_item("device", device)?;
+        return py.import("bandsolve.gpu")?.call_method("factor_tridiagonal", (sub, diag, sup), Some(&keywords));
+    }
     let options = CallOptions { method, pivoting, verify, threads, device };
-    let device = options.gpu(sub.py())?;
+    let device = options.gpu(py)?;
     let [sub, diag, sup] = without_numbers([sub, diag, sup], None, periodic || padded)?;
     let (arrays, kind) = arguments([&sub, &diag, &sup])?;
     for (array, name) in arrays.iter().zip(["sub", "diag", "sup"]) {
@@ -530,7 +543,7 @@ pub fn factor_tridiagonal<'py>(
     }
     check_off_diagonals((arrays[0].len(), arrays[2].len()), arrays[1].len(), Some(periodic), padded, SLICES)?;
     let plan = options.plan(Plan::new(Shape::Tridiagonal { n: arrays[1].len(), periodic }))?;
-    with_number!(kind, hold_tridiagonal(arrays.each_ref(), (&plan, device.as_ref()), periodic))
+    with_number!(kind, hold_tridiagonal(arrays.each_ref(), (&plan, device.as_ref()), periodic))?.into_bound_py_any(py)
 }
 
 /// Copy the numbers of an array in Fortran order.

@@ -10,6 +10,8 @@ mod eigen;
 mod errors;
 mod factor;
 mod generate;
+#[cfg(feature = "cuda")]
+mod gpu;
 mod interrupt;
 mod memory;
 mod options;
@@ -33,6 +35,8 @@ mod _bandsolve {
     #[pymodule_export]
     use super::batch::{solve_batch, solved_as_columns, target_of};
     #[pymodule_export]
+    use super::device::any_on_gpu;
+    #[pymodule_export]
     use super::diagonals::check_off_diagonals;
     #[pymodule_export]
     use super::eigen::{check_mass, eigenvalues, eigenvalues_nearest};
@@ -40,6 +44,9 @@ mod _bandsolve {
     use super::factor::{PyFactor, factor_banded, factor_block_tridiagonal, factor_tridiagonal};
     #[pymodule_export]
     use super::generate::{families, generate};
+    #[cfg(feature = "cuda")]
+    #[pymodule_export]
+    use super::gpu::{PyDeviceArray, PyDeviceFactor, gpu_array, stream_of_array};
     #[pymodule_export]
     use super::memory::free_memory;
     #[pymodule_export]

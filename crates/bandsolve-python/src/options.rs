@@ -6,7 +6,7 @@ use bandsolve::{Method, Op, Pivoting, Plan};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Default number of threads. 0 means all threads of the machine.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -205,15 +205,35 @@ pub fn op(transpose: &Bound<'_, PyAny>) -> PyResult<Op> {
     }
 }
 
-/// Get the GPU with this name. The first call opens it. The name `emulated` is for tests.
-fn open(py: Python<'_>, name: &str) -> PyResult<Device> {
+/// The GPUs that are open, by name.
+fn opened() -> MutexGuard<'static, Vec<(String, Device)>> {
     static OPENED: Mutex<Vec<(String, Device)>> = Mutex::new(Vec::new());
-    let known = name == "cuda" || name.starts_with("cuda:") || cfg!(feature = "emulator") && name == "emulated";
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Get the GPU whose memory has an address, and its name.
+#[cfg(feature = "cuda")]
+pub fn device_holding(py: Python<'_>, address: u64) -> PyResult<(String, Device)> {
+    let known = opened().iter().find(|(_, device)| device.holds(address)).cloned();
+    known.map_or_else(
+        || {
+            let device = Device::holding(address).map_err(|error| exception(py, &error))?;
+            let name = format!("cuda:{}", device.number());
+            Ok((name.clone(), open(py, &name)?))
+        },
+        Ok,
+    )
+}
+
+/// Get the GPU with this name. The first call opens it. The names that begin with `emulated` are for tests.
+pub fn open(py: Python<'_>, name: &str) -> PyResult<Device> {
+    let known =
+        name == "cuda" || name.starts_with("cuda:") || cfg!(feature = "emulator") && name.starts_with("emulated");
     if !known {
         let message = format!("device is {name:?}, expected \"cpu\", or \"cuda\", \"cuda:0\", \"cuda:1\", … for GPUs");
         return Err(PyValueError::new_err(message));
     }
-    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut opened = opened();
     if let Some((_, device)) = opened.iter().find(|(other, _)| other == name) {
         return Ok(device.clone());
     }

@@ -1,7 +1,7 @@
 //! One call that does all.
 
 use crate::arrays::{DtypeKind, Number, OutputArray, array, check_rhs, columns, filled, rows, slice, with_number};
-use crate::device::{Device, HostMatrix, factor_on};
+use crate::device::{Device, HostMatrix, any_on_gpu, factor_on};
 use crate::diagonals::{SLICES, check_off_diagonals, without_numbers};
 use crate::errors::{exception, exception_for, lin_alg_error};
 use crate::options::{CallOptions, ThreadCount, op, threads_set};
@@ -15,9 +15,18 @@ use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{IntoPyDict, PyBool, PyList, PyTuple};
 use std::cell::Cell;
 use std::sync::Arc;
+
+/// Whether an argument is an array in the memory of a GPU.
+pub fn on_gpu<const N: usize>(values: [&Bound<'_, PyAny>; N]) -> PyResult<bool> {
+    // The usual case, without a tuple.
+    if values.iter().all(|value| value.is_instance_of::<PyUntypedArray>()) {
+        return Ok(false);
+    }
+    any_on_gpu(&PyTuple::new(values[0].py(), values)?)
+}
 
 /// x, or x and a report.
 pub fn answer<'py>(x: Bound<'py, PyAny>, report: bandsolve::Report, full_output: bool) -> PyResult<Bound<'py, PyAny>> {
@@ -258,7 +267,8 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 /// threads : int, optional
 ///     Number of threads. Default: the number that `bandsolve.get_num_threads` returns.
 /// device : str, default "cpu"
-///     "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. The function copies the system to the GPU, and x back.
+///     "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. The function copies the system to the GPU, and x back. Arrays
+///     on a GPU, such as those of CuPy, are solved there without copies (see `bandsolve.gpu`), and `device` is not needed.
 /// out : ndarray, optional
 ///     Array for x: the shape of `rhs`, the number type of x, and contiguous in order F, as all arrays with one dimension that are no slices with
 ///     a step. It may be `rhs` itself.
@@ -375,8 +385,20 @@ pub fn solve_tridiagonal<'py>(
     overwrite_rhs: bool,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let py = sub.py();
+    if on_gpu([sub, diag, sup, rhs])? {
+        let keywords = [("periodic", periodic), ("padded", padded), ("verify", verify)].into_py_dict(py)?;
+        keywords.set_item("method", method)?;
+        keywords.set_item("pivoting", pivoting)?;
+        keywords.set_item("device", device)?;
+        let module = py.import("bandsolve.gpu")?;
+        let (factor, matrix) = (module.getattr("factor_tridiagonal")?, (sub, diag, sup));
+        let transpose = transpose.map_or_else(|| PyBool::new(py, false).to_owned().into_any(), Clone::clone);
+        let task = (factor, matrix, rhs, transpose, out, overwrite_rhs, full_output);
+        return module.getattr("solved")?.call(task, Some(&keywords));
+    }
     let options = CallOptions { method, pivoting, verify, threads, device };
-    let device = options.gpu(sub.py())?;
+    let device = options.gpu(py)?;
     let [sub, diag, sup] = without_numbers([sub, diag, sup], Some(rhs), periodic || padded)?;
     let given = rhs;
     let ([sub, diag, sup, rhs], kind) = arguments([&sub, &diag, &sup, rhs])?;

@@ -108,7 +108,7 @@ impl Emulator {
 
     fn of(how: Emulation, library: EmulatorLibrary) -> Self {
         let queue = Mutex::new(StreamQueue::new(how.order, how.seed));
-        Self { how, streams: Arc::new(EmulatedStreams { how, library, queue }) }
+        Self { how, streams: Arc::new(EmulatedStreams { how, library, queue, allocations: Mutex::default() }) }
     }
 }
 
@@ -151,6 +151,7 @@ unsafe impl Sync for Pages {}
 impl Drop for Pages {
     fn drop(&mut self) {
         self.streams.finish_users(self.address, self.bytes);
+        self.streams.allocations().remove(&self.address);
         // SAFETY: the same library allocated these pages, and no work uses them.
         unsafe { (self.streams.library.free)(self.pages) }
     }
@@ -159,6 +160,14 @@ impl Drop for Pages {
 impl Backend for Emulator {
     fn name(&self) -> String {
         "emulated".into()
+    }
+
+    fn number(&self) -> usize {
+        0
+    }
+
+    fn holds(&self, address: u64) -> bool {
+        self.streams.allocations().iter().any(|(first, bytes)| (*first..first + *bytes as u64).contains(&address))
     }
 
     fn limits(&self) -> Limits {
@@ -179,8 +188,16 @@ impl Backend for Emulator {
         // instead.
         let pages = (self.streams.library.allocate)(bytes, c_int::from(bytes % 32 < 16), &mut first);
         let address = first.expose_provenance() as u64;
+        self.streams.allocations().insert(address, bytes);
         let owner = Pages { pages, address, bytes, streams: self.streams.clone() };
         Ok(HeldResource { handle: address, owner: Box::new(owner) })
+    }
+
+    fn allocate_on_host(&self, bytes: usize) -> Result<HeldResource> {
+        let memory = self.allocate(bytes)?;
+        // SAFETY: the memory is new.
+        unsafe { at(memory.handle).write_bytes(0, bytes) }
+        Ok(memory)
     }
 
     fn new_stream(&self) -> Result<HeldResource> {
@@ -226,6 +243,11 @@ impl Backend for Emulator {
         // SAFETY: see above.
         unsafe { at(address).copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) }
         Ok(())
+    }
+
+    unsafe fn read_later(&self, stream: u64, address: u64, to: u64, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's promise. Memory of the emulator is memory of the host.
+        unsafe { self.copy(stream, address, to, bytes) }
     }
 
     unsafe fn copy(&self, stream: u64, from: u64, to: u64, bytes: usize) -> Result<()> {

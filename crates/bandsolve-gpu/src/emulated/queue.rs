@@ -63,7 +63,8 @@ pub struct StreamQueue {
 
 impl StreamQueue {
     pub fn new(order: Order, seed: u64) -> Self {
-        Self { items: Vec::new(), numbers: 0, order, seed }
+        // 0 to 2 are the default streams of CUDA.
+        Self { items: Vec::new(), numbers: 2, order, seed }
     }
 
     /// A number that was not in use.

@@ -5,6 +5,7 @@ use super::library::EmulatorLibrary;
 use super::queue::{QueuedKernel, StreamQueue, Work};
 use bandsolve_kernel::arithmetic::Standard;
 use core::ffi::{c_int, c_void};
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The streams of a device, whose work runs when somebody waits for it.
@@ -12,6 +13,8 @@ pub struct EmulatedStreams {
     pub how: Emulation,
     pub library: EmulatorLibrary,
     pub queue: Mutex<StreamQueue>,
+    /// The allocations: first address and bytes.
+    pub allocations: Mutex<HashMap<u64, usize>>,
 }
 
 pub fn at(address: u64) -> *mut u8 {
@@ -21,6 +24,10 @@ pub fn at(address: u64) -> *mut u8 {
 impl EmulatedStreams {
     pub fn queue(&self) -> MutexGuard<'_, StreamQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn allocations(&self) -> MutexGuard<'_, HashMap<u64, usize>> {
+        self.allocations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Run the work on a stream, and perhaps other work.

@@ -1,9 +1,10 @@
 //! Solves that the host does not wait for, with a status that the device keeps.
 
 use super::DeviceSolver;
-use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec};
+use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, HeldResource};
 use crate::matrix::DeviceMatrix;
 use bandsolve::{Error, Result};
+use core::fmt::{self, Debug, Formatter};
 
 /// The status of enqueued solves, in the memory of a device: the largest backward error, and whether a solution needs attention.
 ///
@@ -29,11 +30,37 @@ use bandsolve::{Error, Result};
 /// # }
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct DeviceStatus {
     device: Device,
     /// The bits of the largest backward error, and a word that is set if a solution needs attention.
     words: DeviceVec<u64>,
+    /// The words on the host, which the device writes.
+    on_host: HeldResource,
+    /// Whether the device writes, or may still write, the words on the host.
+    sent: bool,
+}
+
+/// Bytes of the status.
+const STATUS_BYTES: usize = 2 * size_of::<u64>();
+
+/// The largest backward error, or `None` if a solution needs attention.
+fn verdict([error, attention]: [u64; 2]) -> Option<f64> {
+    (attention == 0).then(|| f64::from_bits(error))
+}
+
+impl Debug for DeviceStatus {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceStatus on {}", self.device.name())
+    }
+}
+
+impl Drop for DeviceStatus {
+    fn drop(&mut self) {
+        if self.sent {
+            // The device may still write to the host. Errors can no longer be reported.
+            _ = self.device.synchronize();
+        }
+    }
 }
 
 impl DeviceStatus {
@@ -42,7 +69,8 @@ impl DeviceStatus {
     /// # Errors
     /// [`Error::Device`].
     pub fn new(device: &Device) -> Result<Self> {
-        Ok(Self { device: device.clone(), words: device.zeros(2)? })
+        let on_host = device.machine().allocate_on_host(STATUS_BYTES)?;
+        Ok(Self { device: device.clone(), words: device.zeros(2)?, on_host, sent: false })
     }
 
     /// Get the address of the status on the device: the bits of the largest backward error as a 64-bit number, and a 32-bit word that is not 0 if a
@@ -60,15 +88,37 @@ impl DeviceStatus {
     /// [`Error::Device`], also for kernels that ran before.
     pub fn read(&self) -> Result<Option<f64>> {
         let words = self.words.download()?;
-        Ok((words[1] == 0).then(|| f64::from_bits(words[0])))
+        Ok(verdict([words[0], words[1]]))
     }
 
-    /// Forget all solves. The host does not wait.
+    /// Let the device send the status of the solves that are enqueued to the host. The host does not wait: [`arrived`](Self::arrived) returns what has
+    /// arrived. The call can be captured in a CUDA graph.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn send(&mut self) -> Result<()> {
+        self.sent = true;
+        let (machine, stream) = (self.device.machine(), self.device.stream_handle());
+        // SAFETY: both have two words, which live until `drop` has waited.
+        unsafe { machine.read_later(stream, self.address(), self.on_host.handle, STATUS_BYTES) }
+    }
+
+    /// Get what [`read`](Self::read) returns, for the solves whose status has arrived from the device. The host does not wait.
+    ///
+    /// In a loop, call [`send`](Self::send) after each step, and this function before each step: an error is then seen a few steps late.
+    pub fn arrived(&self) -> Option<f64> {
+        let words: *const u64 = core::ptr::with_exposed_provenance(self.on_host.handle as usize);
+        // SAFETY: both words exist as long as `self`. The device may write them at the same time, so each is read once.
+        verdict([0, 1].map(|k| unsafe { words.add(k).read_volatile() }))
+    }
+
+    /// Forget all solves. The host does not wait. Until the device has reset the status, [`arrived`](Self::arrived) can return the old one.
     ///
     /// # Errors
     /// [`Error::Device`].
     pub fn reset(&mut self) -> Result<()> {
-        self.words.slice_mut(..).clear()
+        self.words.slice_mut(..).clear()?;
+        if self.sent { self.send() } else { Ok(()) }
     }
 }
 

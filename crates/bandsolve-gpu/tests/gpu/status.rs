@@ -150,6 +150,26 @@ fn solves_with_factors() {
 }
 
 #[test]
+fn a_status_that_was_sent_arrives() {
+    let device = test_device(Emulation::default());
+    let plan = Plan::new(Shape::Tridiagonal { n: 40, periodic: false });
+    let mut diag = [1.0; 40];
+    diag[7] = 0.0;
+    let system = System::new(&device, [&[0.0; 40], &diag, &[0.0; 40]], &[1.0; 40]);
+    let (mut solver, mut x) = (DeviceSolver::new(&device, &plan, 1).unwrap(), device.zeros(40).unwrap());
+    let mut status = DeviceStatus::new(&device).unwrap();
+    solver.enqueue_solve(system.matrix(), &system.rhs, &mut x, &mut status).unwrap();
+    device.synchronize().unwrap();
+    assert_eq!(status.arrived(), Some(0.0), "nobody sent it");
+    status.send().unwrap();
+    device.synchronize().unwrap();
+    assert_eq!(status.arrived(), None);
+    status.reset().unwrap();
+    device.synchronize().unwrap();
+    assert_eq!(status.arrived(), Some(0.0));
+}
+
+#[test]
 fn wrong_arguments_are_errors() {
     let device = test_device(Emulation::default());
     let system = System::new(&device, [&[0.0; 2], &[1.0; 2], &[0.0; 2]], &[1.0; 2]);

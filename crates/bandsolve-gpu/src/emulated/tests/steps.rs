@@ -36,15 +36,18 @@ fn steps_only_enqueue() {
             for _ in 0..3 {
                 let a = DeviceMatrix::block_tridiagonal(&off, &diag, &off);
                 solver.enqueue_solve(a, &u, &mut next, &mut status).unwrap();
+                status.send().unwrap();
                 core::mem::swap(&mut u, &mut next);
             }
         };
         // A kernel may be asked once how many of its blocks run at the same time.
         steps();
         let calls: Vec<_> = machine.calls_of(steps).into_iter().collect();
-        assert_eq!(calls, ["clear", "launch"], "{plan:?}");
+        assert_eq!(calls, ["clear", "launch", "read_later"], "{plan:?}");
+        assert_eq!(status.arrived(), Some(0.0), "the work on the stream has not run");
         let error = status.read().unwrap().expect("an accurate solution");
         assert!(error <= 8.0 * f64::EPSILON && error > 0.0, "{plan:?}: {error:e}");
+        assert_eq!(status.arrived(), Some(error), "{plan:?}");
     }
 }
 

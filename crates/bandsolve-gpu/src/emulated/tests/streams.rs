@@ -90,3 +90,24 @@ fn memory_is_freed_after_the_work_that_uses_it() {
         assert_eq!(out.download().unwrap(), expected());
     }
 }
+
+#[test]
+fn default_streams_have_the_numbers_of_cuda() {
+    let device = Device::emulated(Emulation::default());
+    // SAFETY: these streams always exist.
+    let numbers = [0, 1, 2].map(|number| unsafe { device.with_stream(number) }.stream_handle());
+    assert_eq!(numbers, [0, 0, 2], "0 and 1 are the same stream");
+    assert!(device.stream().unwrap().stream_handle() > 2);
+}
+
+#[test]
+fn a_device_knows_its_memory() {
+    let [device, other] = ["emulated:reverse", "emulated:random"].map(|name| Device::open(name).unwrap());
+    let array = device.upload(&[1.0; 5]).unwrap();
+    let first = array.slice(..).address();
+    assert!(device.holds(first) && device.holds(first + 39) && !device.holds(first + 40));
+    assert!(!other.holds(first) && !device.holds(&raw const first as u64));
+    drop(array);
+    assert!(!device.holds(first));
+    assert!(Device::open("emulated:late").is_err());
+}

@@ -83,6 +83,14 @@ impl Backend for Watched {
         self.emulator.name()
     }
 
+    fn number(&self) -> usize {
+        self.emulator.number()
+    }
+
+    fn holds(&self, address: u64) -> bool {
+        self.emulator.holds(address)
+    }
+
     fn limits(&self) -> Limits {
         self.emulator.limits()
     }
@@ -90,6 +98,11 @@ impl Backend for Watched {
     fn allocate(&self, bytes: usize) -> Result<HeldResource> {
         self.call("allocate")?;
         self.emulator.allocate(bytes).map(|memory| self.hold(memory))
+    }
+
+    fn allocate_on_host(&self, bytes: usize) -> Result<HeldResource> {
+        self.call("allocate_on_host")?;
+        self.emulator.allocate_on_host(bytes).map(|memory| self.hold(memory))
     }
 
     fn new_stream(&self) -> Result<HeldResource> {
@@ -133,6 +146,12 @@ impl Backend for Watched {
         self.call("read")?;
         // SAFETY: see above.
         unsafe { self.emulator.read(stream, address, to) }
+    }
+
+    unsafe fn read_later(&self, stream: u64, address: u64, to: u64, bytes: usize) -> Result<()> {
+        self.call("read_later")?;
+        // SAFETY: see above.
+        unsafe { self.emulator.read_later(stream, address, to, bytes) }
     }
 
     unsafe fn copy(&self, stream: u64, from: u64, to: u64, bytes: usize) -> Result<()> {

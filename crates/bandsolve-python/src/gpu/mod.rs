@@ -1,0 +1,12 @@
+//! Arrays that stay in the memory of a GPU, for `bandsolve.gpu`.
+
+mod array;
+mod dlpack;
+mod factor;
+mod given;
+mod held;
+mod layout;
+
+pub use array::{PyDeviceArray, gpu_array};
+pub use factor::PyDeviceFactor;
+pub use given::stream_of_array;
