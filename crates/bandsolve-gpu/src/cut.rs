@@ -166,6 +166,26 @@ impl UncutSystem {
     }
 }
 
+/// One system that is not divided into partitions.
+pub fn whole(system: UncutSystem) -> Result<DeviceCut> {
+    system.check()?;
+    let (n, rows) = (system.n as u32, system.rows as u32);
+    Ok(DeviceCut {
+        n,
+        rows,
+        m: n,
+        partitions: 1,
+        lanes: 1,
+        periodic: system.periodic.into(),
+        columns: system.columns as u32,
+        systems: 1,
+        first: 0,
+        spans: 1,
+        system_step: rows,
+        row_step: 1,
+    })
+}
+
 /// Maximum number of rows of systems in a contiguous batch that one thread each can solve.
 pub const ALONE_AT_MOST: usize = LONGEST - 3;
 

@@ -14,6 +14,8 @@ use bandsolve::{Error, Op, Report, Result};
 /// A solve reads 7b² numbers of the factors and 3b² numbers of the matrix per block row of b rows. [`DeviceSolver::solve`]
 /// reads 6b² numbers, but also chooses pivots and divides. Both return the same x, bit for bit.
 ///
+/// For blocks of more than 4 rows (`Bcyclic`), a solve reads 5b² numbers of the factors and 3b² of the matrix.
+///
 /// # Cost
 /// Memory for approximately 7b² numbers per block row, twice the memory of the matrix.
 ///
@@ -39,6 +41,24 @@ impl<'a, T: DeviceScalar> Factored<'a, T> {
         self.start(rhs, x)?.wait()
     }
 
+    /// Solve op(A)·x = rhs with the same factors, where A is the matrix without the operation that [`DeviceSolver::factor`] received.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for another operation than that of the factors, unless the method is `Bcyclic`; otherwise as
+    /// [`DeviceSolver::solve`].
+    pub fn solve_with<'s>(
+        &'s mut self,
+        op: Op,
+        rhs: impl Into<DeviceSlice<'s, T>>,
+        x: impl Into<DeviceSliceMut<'s, T>>,
+    ) -> Result<Report> {
+        if op != self.a.chosen_op() && self.solver.route != Route::Bcyclic {
+            let what = "another operation than that of the factors on a GPU; factor this operation too";
+            return Err(Error::Unsupported { method: self.solver.method.name(), what });
+        }
+        self.solver.start(self.a.op(op), rhs, x)?.wait()
+    }
+
     /// Start a solve with these factors; otherwise as [`DeviceSolver::start`].
     ///
     /// # Errors
@@ -60,9 +80,15 @@ impl<'a, T: DeviceScalar> Factored<'a, T> {
 impl<T: DeviceScalar> DeviceSolver<T> {
     /// Factor a matrix for many solves: a tridiagonal or block tridiagonal matrix, open or periodic, or a contiguous batch.
     ///
+    /// The matrix must not change before the last solve.
+    ///
     /// # Errors
     /// [`Error::Unsupported`] for other matrices, [`Error::Shape`], [`Error::Device`].
     pub fn factor<'a>(mut self, a: DeviceMatrix<'a, T>) -> Result<Factored<'a, T>> {
+        if self.route == Route::Bcyclic {
+            self.store_blocks(a)?;
+            return Ok(Factored { solver: self, a });
+        }
         let lanes = self.partitions_are_lanes() || self.route == Route::Alone;
         let (MatrixSource::Blocks(top), true) = (a.source(self.plan.shape())?, lanes) else {
             let what = "this system with stored factors on a GPU; use `DeviceSolver::solve`";
@@ -87,5 +113,21 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         }
         self.measurements.store_suspects(&self.device)?;
         Ok(Factored { solver: self, a })
+    }
+
+    /// Factor dense blocks for all later solves, which must have the same matrix with any operation. Other methods, and solvers that
+    /// store factors already, do nothing.
+    pub(crate) fn store_blocks(&mut self, a: DeviceMatrix<'_, T>) -> Result<()> {
+        let (Route::Bcyclic, false, MatrixSource::Blocks(source)) =
+            (self.route, self.factored, a.source(self.plan.shape())?)
+        else {
+            return Ok(());
+        };
+        self.device.receive(&a.devices())?;
+        self.measurements.clear(false)?;
+        self.factor_blocks(source, true)?;
+        self.measurements.store_suspects(&self.device)?;
+        self.factored = true;
+        Ok(())
     }
 }
