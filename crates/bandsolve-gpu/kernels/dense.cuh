@@ -93,9 +93,22 @@ template <class T> __device__ __forceinline__ void fold_blocks(u32 numbers, T* t
   from[k] = T{};
 }
 
-// Set a block to zero if none of its numbers is larger than `limit`. One thread block per block.
-template <class T> __device__ __forceinline__ void drop_blocks(u32 numbers, double limit, T* blocks) {
+// Maximum numbers of a block that one thread looks at alone.
+#define FEW_NUMBERS 64
+
+// Set a block to zero if none of its numbers is larger than `limit`. One thread per block of few numbers, otherwise one thread
+// block per block.
+template <class T> __device__ __forceinline__ void drop_blocks(u32 numbers, u32 count, double limit, T* blocks) {
   typedef typename Of<T>::Real Real;
+  if (numbers <= FEW_NUMBERS) {
+    const size_t which = thread_of_grid();
+    if (which >= count) return;
+    T* const few = blocks + which * numbers;
+    bool any = false;
+    for (u32 k = 0; k < numbers; ++k) any = any || !(modulus(few[k]) <= Real(limit));
+    for (u32 k = 0; k < numbers && !any; ++k) few[k] = T{};
+    return;
+  }
   SHARED_BYTES(memory);
   u32* const kept = reinterpret_cast<u32*>(memory);
   T* const own = blocks + (size_t)blockIdx.x * numbers;

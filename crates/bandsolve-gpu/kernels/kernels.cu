@@ -178,8 +178,8 @@
     copy_blocks<T>(rows, columns, count, to, from);                                                                           \
   }                                                                                                                           \
   extern "C" __global__ void foldblocks_##suffix(u32 numbers, T* to, T* from) { fold_blocks<T>(numbers, to, from); }          \
-  extern "C" __global__ void dropblocks_##suffix(u32 numbers, double limit, T* blocks) {                                      \
-    drop_blocks<T>(numbers, limit, blocks);                                                                                   \
+  extern "C" __global__ void dropblocks_##suffix(u32 numbers, u32 count, double limit, T* blocks) {                           \
+    drop_blocks<T>(numbers, count, limit, blocks);                                                                            \
   }                                                                                                                           \
   extern "C" __global__ void checkpivots_##suffix(u32 block, u32 count, SpacedBlocks<const T> factors, const int* status,     \
                                                   u32* suspects) {                                                            \

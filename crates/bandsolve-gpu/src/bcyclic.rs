@@ -9,12 +9,12 @@
 //!
 //! Each step of a level is one batch for all its rows, and operations on a block have the order of the CPU. Each level has three arrays of
 //! blocks. The factors of Dₑ, and Âₑ and Ĉₑ, replace the blocks of the eliminated rows. The blocks Aₖ and Cₖ of the other rows stay. Dₖ
-//! moves to the next level, and D₍ₑ₋₁₎ is the place of Dₑ⁻¹. Right-hand sides are in the order of the rows: row i of level l is block row
-//! i·2ˡ.
+//! moves to the next level, and its place takes the inverse of Dₖ₊₁. Right-hand sides are in the order of the rows: row i of level l is
+//! block row i·2ˡ.
 //!
 //! Source: A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), equations (7a)–(7c), Algorithms 1 and 2.
 
-use crate::cut::{DeviceCut, THREADS};
+use crate::cut::{DeviceCut, LANES, THREADS};
 use crate::dense::{BlockFactors, BlockProduct, DenseBatch, ListedBlocks, ProductResult, SpacedBlocks};
 use crate::device::{Device, DeviceScalar, DeviceVec};
 use crate::launch::{Arguments, DeviceColumns, Peaks};
@@ -26,6 +26,9 @@ use std::sync::Arc;
 
 /// Largest diagonal block that is inverted, as on the CPU. Larger blocks are solved with their triangles.
 const INVERSE_MAX: usize = 64;
+
+/// Maximum numbers of a block that one thread looks at alone (`dense.cuh`).
+const FEW_NUMBERS: usize = 64;
 
 /// A block tridiagonal matrix with dense blocks in the form that the kernels use (`dense.cuh`).
 #[derive(Debug, Clone, Copy)]
@@ -374,8 +377,6 @@ impl<T: DeviceScalar> DeviceBcyclic<T> {
     /// Compute the couplings and the diagonal blocks of the next level.
     fn absorb(&self, k: usize, ring: bool) -> Result<()> {
         let (rows, block, remaining) = (self.levels[k].rows, self.size.block, self.levels[k + 1].rows);
-        let numbers = block * block;
-        let limit = T::Real::EPSILON.to_f64() / (16 * block) as f64;
         for side in [LEFT, RIGHT] {
             let other = RIGHT - side;
             for join in joins(rows, ring, side) {
@@ -385,13 +386,7 @@ impl<T: DeviceScalar> DeviceBcyclic<T> {
                 let (diag, fill) = (self.blocks(k + 1, DIAG, stays, 1), self.blocks(k + 1, side, stays, 1));
                 self.product((ProductResult::Subtract, false), diag, [link, across], (block, count))?;
                 self.product((ProductResult::Negate, false), fill, [link, same], (block, count))?;
-                let arguments = Arguments::default().with(numbers as u32).with(limit).with(fill.first);
-                if count > 0 {
-                    // SAFETY: these are the kernel's arguments, with one word of shared memory per warp.
-                    unsafe {
-                        arguments.launch(&self.device, &format!("dropblocks_{}", T::NAME), count, THREADS as usize / 8)
-                    }?;
-                }
+                self.drop_negligible(fill.first, count)?;
             }
             // The first or last row that stays has no eliminated neighbor on this side.
             let alone = match side {
@@ -404,6 +399,20 @@ impl<T: DeviceScalar> DeviceBcyclic<T> {
             }
         }
         Ok(())
+    }
+
+    /// Set those of `count` blocks to zero whose entries are at most ε / (16·block). Rows have a largest entry in [1, 2).
+    fn drop_negligible(&self, first: u64, count: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let numbers = self.size.block.pow(2);
+        let limit = T::Real::EPSILON.to_f64() / (16 * self.size.block) as f64;
+        let arguments = Arguments::default().with(numbers as u32).with(count as u32).with(limit).with(first);
+        let blocks = if numbers <= FEW_NUMBERS { count.div_ceil(THREADS as usize) } else { count };
+        let (name, shared) = (format!("dropblocks_{}", T::NAME), THREADS as usize / LANES * size_of::<u32>());
+        // SAFETY: these are the kernel's arguments, with one word of shared memory per warp, and the blocks belong to a level.
+        unsafe { arguments.launch(&self.device, &name, blocks, shared) }
     }
 
     /// Solve op(A)·x = rhs with the factors, and measure x unless `columns.peaks` is none.

@@ -7,7 +7,7 @@ use bandsolve::{Error, Result};
 const CHUNK: usize = 8;
 
 /// Threads of a warp: the maximum number of partitions of a thread block.
-const LANES: usize = 32;
+pub const LANES: usize = 32;
 /// Threads per block: two warps eliminate, and all threads load and store.
 pub const THREADS: u32 = 128;
 /// Maximum number of rows of a partition: one bit of a word for each pivot.

@@ -43,8 +43,32 @@ impl<'a, T: DeviceScalar> Factored<'a, T> {
 
     /// Solve op(A)·x = rhs with the same factors, where A is the matrix without the operation that [`DeviceSolver::factor`] received.
     ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "emulator")] {
+    /// use bandsolve::{Op, Plan, Shape};
+    /// use bandsolve_gpu::{Device, DeviceMatrix, DeviceSolver, Emulation};
+    /// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
+    /// let (block_rows, block) = (10, 16);
+    /// let unit: Vec<f64> = (0..block * block).map(|k| if k % (block + 1) == 0 { 1.0 } else { 0.0 }).collect();
+    /// let blocks = |factor: f64| device.upload(&unit.iter().map(|v| factor * v).collect::<Vec<_>>().repeat(block_rows));
+    /// let (sub, diag, sup) = (blocks(-2.0)?, blocks(4.0)?, blocks(-1.0)?);
+    /// let plan = Plan::new(Shape::BlockTridiagonal { block_rows, block, periodic: true });
+    /// let a = DeviceMatrix::block_tridiagonal(&sub, &diag, &sup);
+    /// let mut factors = DeviceSolver::<f64>::new(&device, &plan, 1)?.factor(a)?;
+    /// let (rhs, mut x) = (device.upload(&vec![1.0; block_rows * block])?, device.zeros(block_rows * block)?);
+    /// for op in [Op::Plain, Op::Transpose] {
+    ///     let report = factors.solve_with(op, &rhs, &mut x)?;
+    ///     assert!(report.backward_error <= 8.0 * f64::EPSILON);
+    ///     // Each row and each column of the matrix has the sum 1.
+    ///     assert!(x.download()?.iter().all(|x| (x - 1.0).abs() < 1e-13));
+    /// }
+    /// # }
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// [`Error::Unsupported`] for another operation than that of the factors, unless the method is `Bcyclic`; otherwise as
+    /// [`Error::Unsupported`] for another operation than that of the factors, except for `Bcyclic`; otherwise as
     /// [`DeviceSolver::solve`].
     pub fn solve_with<'s>(
         &'s mut self,
@@ -79,8 +103,6 @@ impl<'a, T: DeviceScalar> Factored<'a, T> {
 
 impl<T: DeviceScalar> DeviceSolver<T> {
     /// Factor a matrix for many solves: a tridiagonal or block tridiagonal matrix, open or periodic, or a contiguous batch.
-    ///
-    /// The matrix must not change before the last solve.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for other matrices, [`Error::Shape`], [`Error::Device`].

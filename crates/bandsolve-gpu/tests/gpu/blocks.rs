@@ -111,6 +111,21 @@ fn x_is_that_of_the_cpu_c64() {
     every_size::<Complex64>();
 }
 
+/// Factors by other methods solve with one operation.
+#[test]
+fn factors_of_small_blocks_have_one_operation() {
+    let (device, a) = (device(), matrix::<f64>((20, 2), false, 20.0));
+    let [sub, diag, sup] = upload(&device, &a);
+    let solver = DeviceSolver::<f64>::new(&device, &Plan::new(a.shape()), 1).unwrap();
+    let blocks = DeviceMatrix::block_tridiagonal(&sub, &diag, &sup).op(Op::Transpose);
+    let mut factors = solver.factor(blocks).unwrap();
+    let (given, mut x) = (device.upload(&rhs::<f64>(a.n())).unwrap(), device.zeros(a.n()).unwrap());
+    let report = factors.solve_with(Op::Transpose, &given, &mut x).unwrap();
+    assert_eq!((report.method, report.backward_error <= 8.0 * f64::EPSILON), (Method::Rpts, true));
+    let refused = factors.solve_with(Op::Plain, &given, &mut x).unwrap_err();
+    assert!(matches!(refused, Error::Unsupported { method: "rpts", .. }));
+}
+
 /// Without stored factors, the matrix is factored in each solve, and may change.
 #[test]
 fn the_matrix_may_change_between_solves() {
