@@ -61,8 +61,8 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False
     threads : int, optional
         Number of threads. Default: the number that `bandsolve.get_num_threads` returns.
     device : str, default "cpu"
-        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. A GPU solves blocks of at most 4 rows. Arrays on a GPU are
-        solved there without copies, see `bandsolve.gpu`.
+        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. On a GPU, blocks of more than 4 rows need cuBLAS. Arrays on a GPU
+        are solved there without copies, see `bandsolve.gpu`.
     full_output : bool, default False
         Return a `bandsolve.Report` too.
 
@@ -153,7 +153,7 @@ def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, me
     threads : int, optional
         Number of threads of each solve. Default: the number that `bandsolve.get_num_threads` returns.
     device : str, default "cpu"
-        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. A GPU solves blocks of at most 4 rows.
+        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. On a GPU, blocks of more than 4 rows need cuBLAS.
 
     Returns
     -------

@@ -72,7 +72,7 @@ def test_bands_and_batches(device):
 
 def test_what_a_device_cannot_do(device):
     ab = np.random.default_rng(3).random((13, 50))
-    with pytest.raises(ValueError, match="more than 4 diagonals on each side, on a GPU"):
+    with pytest.raises(ValueError, match="more than 4 diagonals on each side on a GPU"):
         bandsolve.factor_banded((6, 6), ab, device=device)
 
 

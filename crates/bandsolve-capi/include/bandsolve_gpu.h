@@ -162,7 +162,7 @@ bandsolve_status_t bandsolveGpuSbgtsv_bufferSizeExt(bandsolve_gpu_device_t devic
                                                     size_t *size);
 
 /**
- * Solve A X = RHS for a block tridiagonal matrix A in the memory of a GPU, with blocks of at most 4 rows.
+ * Solve A X = RHS for a block tridiagonal matrix A in the memory of a GPU. Blocks of more than 4 rows need cuBLAS.
  *
  * The matrix is stored as for `bandsolveSbgtsv`. The other arguments are those of `bandsolveGpuSgtsv`.
  */
@@ -190,7 +190,7 @@ bandsolve_status_t bandsolveGpuScbgtsv_bufferSizeExt(bandsolve_gpu_device_t devi
                                                      size_t *size);
 
 /**
- * Solve A X = RHS for a periodic (cyclic) block tridiagonal matrix A in the memory of a GPU, with blocks of at most 4 rows.
+ * Solve A X = RHS for a periodic (cyclic) block tridiagonal matrix A in the memory of a GPU. Blocks of more than 4 rows need cuBLAS.
  *
  * The matrix is stored as for `bandsolveScbgtsv`. The other arguments are those of `bandsolveGpuSgtsv`.
  */
@@ -440,7 +440,7 @@ bandsolve_status_t bandsolveGpuDbgtsv_bufferSizeExt(bandsolve_gpu_device_t devic
                                                     size_t *size);
 
 /**
- * Solve A X = RHS for a block tridiagonal matrix A in the memory of a GPU, with blocks of at most 4 rows.
+ * Solve A X = RHS for a block tridiagonal matrix A in the memory of a GPU. Blocks of more than 4 rows need cuBLAS.
  *
  * The matrix is stored as for `bandsolveDbgtsv`. The other arguments are those of `bandsolveGpuDgtsv`.
  */
@@ -468,7 +468,7 @@ bandsolve_status_t bandsolveGpuDcbgtsv_bufferSizeExt(bandsolve_gpu_device_t devi
                                                      size_t *size);
 
 /**
- * Solve A X = RHS for a periodic (cyclic) block tridiagonal matrix A in the memory of a GPU, with blocks of at most 4 rows.
+ * Solve A X = RHS for a periodic (cyclic) block tridiagonal matrix A in the memory of a GPU. Blocks of more than 4 rows need cuBLAS.
  *
  * The matrix is stored as for `bandsolveDcbgtsv`. The other arguments are those of `bandsolveGpuDgtsv`.
  */
@@ -718,7 +718,7 @@ bandsolve_status_t bandsolveGpuCbgtsv_bufferSizeExt(bandsolve_gpu_device_t devic
                                                     size_t *size);
 
 /**
- * Solve A X = RHS for a block tridiagonal matrix A in the memory of a GPU, with blocks of at most 4 rows.
+ * Solve A X = RHS for a block tridiagonal matrix A in the memory of a GPU. Blocks of more than 4 rows need cuBLAS.
  *
  * The matrix is stored as for `bandsolveCbgtsv`. The other arguments are those of `bandsolveGpuCgtsv`.
  */
@@ -746,7 +746,7 @@ bandsolve_status_t bandsolveGpuCcbgtsv_bufferSizeExt(bandsolve_gpu_device_t devi
                                                      size_t *size);
 
 /**
- * Solve A X = RHS for a periodic (cyclic) block tridiagonal matrix A in the memory of a GPU, with blocks of at most 4 rows.
+ * Solve A X = RHS for a periodic (cyclic) block tridiagonal matrix A in the memory of a GPU. Blocks of more than 4 rows need cuBLAS.
  *
  * The matrix is stored as for `bandsolveCcbgtsv`. The other arguments are those of `bandsolveGpuCgtsv`.
  */
@@ -996,7 +996,7 @@ bandsolve_status_t bandsolveGpuZbgtsv_bufferSizeExt(bandsolve_gpu_device_t devic
                                                     size_t *size);
 
 /**
- * Solve A X = RHS for a block tridiagonal matrix A in the memory of a GPU, with blocks of at most 4 rows.
+ * Solve A X = RHS for a block tridiagonal matrix A in the memory of a GPU. Blocks of more than 4 rows need cuBLAS.
  *
  * The matrix is stored as for `bandsolveZbgtsv`. The other arguments are those of `bandsolveGpuZgtsv`.
  */
@@ -1024,7 +1024,7 @@ bandsolve_status_t bandsolveGpuZcbgtsv_bufferSizeExt(bandsolve_gpu_device_t devi
                                                      size_t *size);
 
 /**
- * Solve A X = RHS for a periodic (cyclic) block tridiagonal matrix A in the memory of a GPU, with blocks of at most 4 rows.
+ * Solve A X = RHS for a periodic (cyclic) block tridiagonal matrix A in the memory of a GPU. Blocks of more than 4 rows need cuBLAS.
  *
  * The matrix is stored as for `bandsolveZcbgtsv`. The other arguments are those of `bandsolveGpuZgtsv`.
  */

@@ -22,6 +22,7 @@
 #undef TRANSFORM
 #undef BOX
 #undef SWEEP
+#undef DENSE
 #define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
 #define RESIDUAL(suffix, ...) KERNEL(residual_##suffix) KERNEL(repair_##suffix)
 #define CORRECT(suffix, ...) KERNEL(correct_##suffix) KERNEL(summarize_##suffix)
@@ -41,6 +42,10 @@
   KERNEL(breakcycles_##suffix) KERNEL(pathlengths_##suffix) KERNEL(pathorder_##suffix)
 #define TRANSFORM(suffix, ...) KERNEL(transform_##suffix)
 #define SWEEP(suffix, ...) KERNEL(sweepfactors_##suffix) KERNEL(sweep_##suffix)
+#define DENSE(suffix, ...)                                                             \
+  KERNEL(rowsizes_##suffix) KERNEL(scaledblocks_##suffix) KERNEL(copyblocks_##suffix)  \
+  KERNEL(foldblocks_##suffix) KERNEL(dropblocks_##suffix) KERNEL(checkpivots_##suffix) \
+  KERNEL(scalecolumns_##suffix) KERNEL(blockerrors_##suffix) KERNEL(blockresidual_##suffix)
 #define BOX(suffix, ...) KERNEL(boxresidual_##suffix) KERNEL(boxshift_##suffix)
 #define BATCH(suffix, ...) KERNEL(interleaved_##suffix) KERNEL(alone_##suffix)
 EMULATOR_LAUNCH(TYPE) {

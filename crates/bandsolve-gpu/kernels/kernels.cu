@@ -15,6 +15,7 @@
 #include "forest.cuh"
 #include "transform.cuh"
 #include "sweep.cuh"
+#include "dense.cuh"
 
 #define RPTS(suffix, RULE, T, B, R, RHS, ...)                                                                                 \
   extern "C" __global__ void reduce_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Coarse<T> coarse, RULE rule) {             \
@@ -166,6 +167,36 @@
 #define BOX(suffix, R)                                                                                                        \
   extern "C" __global__ void boxresidual_##suffix(BoxResidual<R> all) { box_residual<R>(all); }                               \
   extern "C" __global__ void boxshift_##suffix(u32 n, R* u, R factor, R level) { box_shift<R>(n, u, factor, level); }
+
+#define DENSE(suffix, T, REAL)                                                                                                \
+  extern "C" __global__ void rowsizes_##suffix(DenseBlocks<T> a, REAL* by, REAL* sums) { row_sizes<T>(a, by, sums); }         \
+  extern "C" __global__ void scaledblocks_##suffix(DenseBlocks<T> a, const REAL* by, T* left, T* diag, T* right) {            \
+    scaled_blocks<T>(a, by, left, diag, right);                                                                               \
+  }                                                                                                                           \
+  extern "C" __global__ void copyblocks_##suffix(u32 rows, u32 columns, u32 count, SpacedBlocks<T> to,                        \
+                                                 SpacedBlocks<const T> from) {                                                \
+    copy_blocks<T>(rows, columns, count, to, from);                                                                           \
+  }                                                                                                                           \
+  extern "C" __global__ void foldblocks_##suffix(u32 numbers, T* to, T* from) { fold_blocks<T>(numbers, to, from); }          \
+  extern "C" __global__ void dropblocks_##suffix(u32 numbers, u32 count, double limit, T* blocks) {                           \
+    drop_blocks<T>(numbers, count, limit, blocks);                                                                            \
+  }                                                                                                                           \
+  extern "C" __global__ void checkpivots_##suffix(u32 block, u32 count, SpacedBlocks<const T> factors, const int* status,     \
+                                                  u32* suspects) {                                                            \
+    check_pivots<T>(block, count, factors, status, suspects);                                                                 \
+  }                                                                                                                           \
+  extern "C" __global__ void scalecolumns_##suffix(Cut cut, const REAL* by, int conjugated, Columns<const T> from,            \
+                                                   Columns<T> to, Peaks<T> peaks) {                                           \
+    scale_columns<T>(cut, by, conjugated, from, to, peaks);                                                                   \
+  }                                                                                                                           \
+  extern "C" __global__ void blockerrors_##suffix(Cut cut, const REAL* by, const REAL* sums, Columns<const T> rhs,            \
+                                                  Columns<const T> rest, Peaks<T> peaks) {                                    \
+    block_errors<T>(cut, by, sums, rhs, rest, peaks);                                                                         \
+  }                                                                                                                           \
+  extern "C" __global__ void blockresidual_##suffix(Cut cut, DenseBlocks<T> a, Columns<const T> rhs, Columns<const T> x,      \
+                                                    Columns<T> rest, Peaks<T> peaks) {                                        \
+    block_residual<T>(cut, a, rhs, x, rest, peaks);                                                                           \
+  }
 
 #ifdef INSTANCES
 #include INSTANCES

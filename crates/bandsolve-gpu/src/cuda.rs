@@ -1,5 +1,8 @@
 //! NVIDIA GPUs, through the driver's library, which is loaded at run time.
 
+use crate::context::{Entered, failed};
+use crate::cublas::Cublas;
+use crate::dense::DenseBatch;
 use crate::device::{Backend, HeldResource, Launch, Limits};
 use crate::program::{self, Architecture};
 use bandsolve::{Error, Result};
@@ -23,10 +26,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 /// Dynamic shared memory that each kernel may use without an attribute.
 const USUAL_SHARED: usize = 48 << 10;
 
-fn failed(call: &'static str) -> impl Fn(DriverError) -> Error {
-    move |error| Error::Device { call, message: error.to_string() }
-}
-
 /// The GPUs that are open, by number. All handles of a GPU share its kernels.
 static OPEN: Mutex<Vec<(usize, Weak<Cuda>)>> = Mutex::new(Vec::new());
 
@@ -44,6 +43,8 @@ pub(crate) struct Cuda {
     prebuilt: Option<sys::CUmodule>,
     /// The kernels that were launched before. Threads that need the same kernel wait for each other while it is compiled.
     kernels: Mutex<HashMap<String, Arc<Mutex<Option<Kernel>>>>>,
+    /// cuBLAS, opened at its first use.
+    cublas: Mutex<Option<Arc<Cublas>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -57,26 +58,6 @@ struct Kernel {
 unsafe impl Send for Cuda {}
 // SAFETY: as above; the driver has its own locks.
 unsafe impl Sync for Cuda {}
-
-/// While this value lives, a context is current on this thread. Afterwards, the caller's context is current again.
-struct Entered;
-
-impl Entered {
-    fn new(context: &CudaContext) -> Result<Self> {
-        // SAFETY: the context exists.
-        let pushed = unsafe { sys::cuCtxPushCurrent_v2(context.cu_ctx()) };
-        pushed.result().map_err(failed("cuCtxPushCurrent"))?;
-        Ok(Self)
-    }
-}
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        let mut context = core::ptr::null_mut();
-        // SAFETY: `new` pushed a context. Errors can no longer be reported.
-        _ = unsafe { sys::cuCtxPopCurrent_v2(&raw mut context) };
-    }
-}
 
 impl Cuda {
     /// Open a GPU, or get it if it is open.
@@ -124,7 +105,15 @@ impl Cuda {
         };
         let name = context.name().map_err(driver)?;
         drop(entered);
-        Ok(Self { context, capability: 10 * major + minor, limits, name, prebuilt, kernels: Mutex::default() })
+        Ok(Self {
+            context,
+            capability: 10 * major + minor,
+            limits,
+            name,
+            prebuilt,
+            kernels: Mutex::default(),
+            cublas: Mutex::default(),
+        })
     }
 
     /// The kernel with this name, compiled and loaded at its first use.
@@ -307,6 +296,14 @@ impl Backend for Cuda {
 
     fn enter_context(&self) -> Result<Box<dyn Any>> {
         Ok(Box::new(self.enter()?))
+    }
+
+    fn dense(&self) -> Result<Arc<dyn DenseBatch>> {
+        let mut cublas = lock(&self.cublas);
+        if cublas.is_none() {
+            *cublas = Some(Arc::new(Cublas::open(&self.context)?));
+        }
+        Ok(cublas.clone().expect("cuBLAS is open"))
     }
 
     fn wait_for(&self, waiting: u64, other: u64) -> Result<()> {

@@ -7,7 +7,7 @@ use bandsolve::{Error, Result};
 const CHUNK: usize = 8;
 
 /// Threads of a warp: the maximum number of partitions of a thread block.
-const LANES: usize = 32;
+pub const LANES: usize = 32;
 /// Threads per block: two warps eliminate, and all threads load and store.
 pub const THREADS: u32 = 128;
 /// Maximum number of rows of a partition: one bit of a word for each pivot.
@@ -164,6 +164,26 @@ impl UncutSystem {
             false => Err(Error::Unsupported { method: "rpts", what: "systems of 2³¹ rows or more on a GPU" }),
         }
     }
+}
+
+/// One system that is not divided into partitions.
+pub fn whole(system: UncutSystem) -> Result<DeviceCut> {
+    system.check()?;
+    let (n, rows) = (system.n as u32, system.rows as u32);
+    Ok(DeviceCut {
+        n,
+        rows,
+        m: n,
+        partitions: 1,
+        lanes: 1,
+        periodic: system.periodic.into(),
+        columns: system.columns as u32,
+        systems: 1,
+        first: 0,
+        spans: 1,
+        system_step: rows,
+        row_step: 1,
+    })
 }
 
 /// Maximum number of rows of systems in a contiguous batch that one thread each can solve.

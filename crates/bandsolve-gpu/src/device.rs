@@ -1,5 +1,6 @@
 //! Devices, streams, and memory on them.
 
+use crate::dense::DenseBatch;
 use crate::tuning::{DeviceTuning, Sizes};
 use bandsolve::{Complex32, Complex64, Error, Result, Scalar};
 use bytemuck::Pod;
@@ -86,6 +87,8 @@ pub(crate) trait Backend: Send + Sync {
     fn synchronize(&self, stream: u64) -> Result<()>;
     /// Make the context of the device current on this thread until the result is dropped.
     fn enter_context(&self) -> Result<Box<dyn Any>>;
+    /// The operations on batches of dense blocks.
+    fn dense(&self) -> Result<Arc<dyn DenseBatch>>;
     /// Let later work on `stream` wait for the work that is now on `other`.
     fn wait_for(&self, stream: u64, other: u64) -> Result<()>;
     /// Measure the seconds of the work that `work` puts on the stream.

@@ -189,6 +189,7 @@ impl<T: DeviceScalar> Factor<T> for OnDevice<'_, T> {
             [sub, diag, sup] => DeviceMatrix::tridiagonal(sub, diag, sup),
             bands => DeviceMatrix::banded(&bands[0], self.leading),
         };
+        solver.store_blocks(matrix)?;
         let (given, mut solution) = (self.device.upload(rhs)?, self.device.zeros::<T>(x.len())?);
         let solved = solver.solve(matrix.op(op), &given, &mut solution);
         *self.lock_solver() = Some(solver);

@@ -73,9 +73,13 @@
 [`bandsolve-mpi`]: ../bandsolve_mpi/index.html"
 )]
 
+mod bcyclic;
+mod context;
 mod csr;
+mod cublas;
 mod cuda;
 mod cut;
+mod dense;
 mod device;
 mod eigen;
 #[cfg(feature = "emulator")]

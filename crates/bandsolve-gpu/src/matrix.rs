@@ -25,7 +25,7 @@ enum Storage<'a, T> {
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Blocks {
-    arrays: [u64; 3],
+    pub arrays: [u64; 3],
     op: i32,
 }
 
@@ -59,6 +59,26 @@ impl Blocks {
             Op::ConjTranspose => 2,
         };
         Self { arrays, op }
+    }
+
+    /// A itself.
+    pub fn plain(self) -> Self {
+        Self::new(self.arrays, Op::Plain)
+    }
+
+    /// Aᵀ.
+    pub fn transpose(self) -> Self {
+        Self::new(self.arrays, Op::Transpose)
+    }
+
+    /// Whether the operator is Aᵀ or Aᴴ.
+    pub fn is_transposed(self) -> bool {
+        self.op != 0
+    }
+
+    /// Whether the operator is Aᴴ.
+    pub fn is_conjugated(self) -> bool {
+        self.op == 2
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const LONGEST: u64 = 1 << 26;
 
 /// The kernels and their headers, in the order of their dependencies.
-const SOURCES: [&str; 22] = [
+const SOURCES: [&str; 23] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
@@ -33,6 +33,7 @@ const SOURCES: [&str; 22] = [
     include_str!("../kernels/box.cuh"),
     include_str!("../kernels/transform.cuh"),
     include_str!("../kernels/sweep.cuh"),
+    include_str!("../kernels/dense.cuh"),
     include_str!("../kernels/kernels.cu"),
 ];
 
@@ -40,7 +41,7 @@ const SOURCES: [&str; 22] = [
 pub const INSTANCES: &str = include_str!("../kernels/instances.h");
 
 /// The kinds of families, and the names of their kernels (`kernels.cu`).
-pub const FAMILIES: [(&str, &[&str]); 18] = [
+pub const FAMILIES: [(&str, &[&str]); 19] = [
     ("RPTS", &["reduce", "substitute", "finish"]),
     ("RESIDUAL", &["residual", "repair"]),
     ("CORRECT", &["correct", "summarize"]),
@@ -59,6 +60,20 @@ pub const FAMILIES: [(&str, &[&str]); 18] = [
     ("TRANSFORM", &["transform"]),
     ("SWEEP", &["sweepfactors", "sweep"]),
     ("BOX", &["boxresidual", "boxshift"]),
+    (
+        "DENSE",
+        &[
+            "rowsizes",
+            "scaledblocks",
+            "copyblocks",
+            "foldblocks",
+            "dropblocks",
+            "checkpivots",
+            "scalecolumns",
+            "blockerrors",
+            "blockresidual",
+        ],
+    ),
 ];
 
 /// The line of `instances.h` that instantiates a kernel. Its name has the form `template_instance`, as in
@@ -263,6 +278,7 @@ mod tests {
             "transform_f64",
             "sweep_f32",
             "boxresidual_f32",
+            "blockresidual_c64",
         ] {
             let text = compile(kernel, Architecture::Portable(80)).unwrap();
             assert!(String::from_utf8(text).unwrap().contains(&format!(".entry {kernel}")));

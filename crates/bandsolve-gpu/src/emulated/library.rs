@@ -23,6 +23,11 @@ type Free = unsafe extern "C" fn(*mut c_void);
 type LaunchKernel =
     unsafe extern "C" fn(*const c_char, *const u32, *const u32, usize, *mut *mut c_void, c_int, u64, u32, u32) -> c_int;
 
+/// The memory at an address of an emulated device.
+pub fn at(address: u64) -> *mut u8 {
+    core::ptr::with_exposed_provenance_mut(address as usize)
+}
+
 /// The functions of the emulator.
 #[derive(Clone, Copy)]
 pub struct EmulatorLibrary {

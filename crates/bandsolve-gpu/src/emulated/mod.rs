@@ -1,20 +1,24 @@
 //! The emulator, which runs the kernels on the CPU.
 
+mod batch;
+mod dense;
 mod library;
 mod queue;
 mod streams;
 #[cfg(test)]
 mod tests;
 
+use crate::dense::DenseBatch;
 use crate::device::{Backend, HeldResource, Launch, Limits};
 use bandsolve::{Error, Result};
 use core::any::Any;
 use core::ffi::{c_int, c_void};
-use library::EmulatorLibrary;
+use dense::EmulatedDense;
+use library::{EmulatorLibrary, at};
 use queue::{QueuedKernel, StreamQueue, Work};
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};
-use streams::{EmulatedStreams, at};
+use streams::EmulatedStreams;
 
 /// The order in which blocks, and the threads of a block, run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -211,6 +215,10 @@ impl Backend for Emulator {
 
     fn enter_context(&self) -> Result<Box<dyn Any>> {
         Ok(Box::new(()))
+    }
+
+    fn dense(&self) -> Result<Arc<dyn DenseBatch>> {
+        Ok(Arc::new(EmulatedDense(self.streams.clone())))
     }
 
     fn wait_for(&self, stream: u64, other: u64) -> Result<()> {

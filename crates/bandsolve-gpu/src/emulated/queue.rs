@@ -1,11 +1,13 @@
 //! The work on the streams of an emulated device, which runs when somebody waits for it, in any order that the streams allow.
 
 use super::Order;
+use super::batch::QueuedBatch;
 use std::ffi::CString;
 
 /// Something that a stream does.
 pub enum Work {
     Launch(QueuedKernel),
+    Batch(QueuedBatch),
     Clear {
         address: u64,
         bytes: usize,
@@ -39,6 +41,7 @@ impl Work {
         let inside = |place: &u64| (address..address + bytes as u64).contains(place);
         match self {
             Self::Launch(kernel) => kernel.arguments.iter().flatten().any(inside),
+            Self::Batch(batch) => batch.uses(inside),
             Self::Clear { address, .. } => inside(address),
             Self::Copy { from, to, .. } => inside(from) || inside(to),
             Self::Wait { .. } => false,

@@ -1,7 +1,7 @@
 //! The streams of an emulated device.
 
 use super::Emulation;
-use super::library::EmulatorLibrary;
+use super::library::{EmulatorLibrary, at};
 use super::queue::{QueuedKernel, StreamQueue, Work};
 use bandsolve_kernel::arithmetic::Standard;
 use core::ffi::{c_int, c_void};
@@ -15,10 +15,6 @@ pub struct EmulatedStreams {
     pub queue: Mutex<StreamQueue>,
     /// The allocations: first address and bytes.
     pub allocations: Mutex<HashMap<u64, usize>>,
-}
-
-pub fn at(address: u64) -> *mut u8 {
-    core::ptr::with_exposed_provenance_mut(address as usize)
 }
 
 impl EmulatedStreams {
@@ -49,6 +45,12 @@ impl EmulatedStreams {
     fn run(&self, work: Work) {
         match work {
             Work::Launch(kernel) => self.run_kernel(kernel),
+            Work::Batch(batch) => {
+                // The floating-point mode of the host does not matter.
+                let _mode = Standard::enter();
+                // SAFETY: who enqueued the operation promised that the blocks exist.
+                unsafe { batch.run() }
+            }
             // SAFETY: who enqueued the work promised that the bytes exist.
             Work::Clear { address, bytes } => unsafe { at(address).write_bytes(0, bytes) },
             // SAFETY: see above.

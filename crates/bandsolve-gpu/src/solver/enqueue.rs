@@ -3,9 +3,10 @@
 use super::DeviceSolver;
 use super::card::{Card, card_kernel};
 use super::route::Route;
+use crate::bcyclic::BlockColumns;
 use crate::cut::{DeviceCut, KernelKind, THREADS};
 use crate::device::{DeviceScalar, DeviceSlice};
-use crate::launch::{Arguments, Coarse, DeviceColumns};
+use crate::launch::{Arguments, Coarse, DeviceColumns, Peaks};
 use crate::matrix::{Blocks, MatrixSource};
 use crate::rhs::Rhs;
 use crate::scan::ScanColumn;
@@ -24,8 +25,48 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             }
             (Route::Levels, ..) => self.enqueue_levels(source, rhs, x),
             (Route::DeviceScan, MatrixSource::Blocks(source), Rhs::Dense(rhs)) => self.enqueue_scan(source, rhs, x),
+            (Route::Bcyclic, MatrixSource::Blocks(source), Rhs::Dense(rhs)) => {
+                if !self.factored {
+                    self.factor_blocks(source, source.is_transposed())?;
+                }
+                self.enqueue_blocks(source, (rhs, x), self.peaks(0))
+            }
             _ => self.enqueue_batch(source, rhs, x),
         }
+    }
+
+    /// Enqueue a solve with the matrix of the last solve, for a correction, which is not measured.
+    pub(super) fn enqueue_correction(
+        &mut self,
+        source: MatrixSource,
+        rhs: DeviceSlice<'_, T>,
+        x: DeviceSlice<'_, T>,
+    ) -> Result<()> {
+        let given = self.dense(rhs);
+        match (self.route, source, given) {
+            // The factors still exist.
+            (Route::Bcyclic, MatrixSource::Blocks(source), Rhs::Dense(rhs)) => {
+                self.enqueue_blocks(source, (rhs, x), Peaks::NONE)
+            }
+            _ => self.enqueue(source, given, x),
+        }
+    }
+
+    /// Factor dense blocks, and note singular ones.
+    pub(super) fn factor_blocks(&mut self, source: Blocks, transposes: bool) -> Result<()> {
+        let suspects = self.measurements.suspects_at();
+        self.bcyclic.as_mut().map_or(Ok(()), |bcyclic| bcyclic.factor(source, suspects, transposes))
+    }
+
+    /// Solve with the factors of dense blocks.
+    fn enqueue_blocks(
+        &mut self,
+        source: Blocks,
+        (rhs, x): (DeviceColumns, DeviceSlice<'_, T>),
+        peaks: Peaks,
+    ) -> Result<()> {
+        let (cut, x) = (self.cuts[0].0, DeviceColumns { first: x.address(), step: self.step() });
+        self.bcyclic.as_mut().map_or(Ok(()), |bcyclic| bcyclic.solve(&cut, source, BlockColumns { rhs, x, peaks }))
     }
 
     /// Solve for one right-hand side after the other: pivots and the downward pass, then the upward pass.

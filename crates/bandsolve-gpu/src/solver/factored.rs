@@ -14,6 +14,8 @@ use bandsolve::{Error, Op, Report, Result};
 /// A solve reads 7b² numbers of the factors and 3b² numbers of the matrix per block row of b rows. [`DeviceSolver::solve`]
 /// reads 6b² numbers, but also chooses pivots and divides. Both return the same x, bit for bit.
 ///
+/// For blocks of more than 4 rows (`Bcyclic`), a solve reads 5b² numbers of the factors and 3b² of the matrix.
+///
 /// # Cost
 /// Memory for approximately 7b² numbers per block row, twice the memory of the matrix.
 ///
@@ -37,6 +39,48 @@ impl<'a, T: DeviceScalar> Factored<'a, T> {
         x: impl Into<DeviceSliceMut<'s, T>>,
     ) -> Result<Report> {
         self.start(rhs, x)?.wait()
+    }
+
+    /// Solve op(A)·x = rhs with the same factors, where A is the matrix without the operation that [`DeviceSolver::factor`] received.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "emulator")] {
+    /// use bandsolve::{Op, Plan, Shape};
+    /// use bandsolve_gpu::{Device, DeviceMatrix, DeviceSolver, Emulation};
+    /// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
+    /// let (block_rows, block) = (10, 16);
+    /// let unit: Vec<f64> = (0..block * block).map(|k| if k % (block + 1) == 0 { 1.0 } else { 0.0 }).collect();
+    /// let blocks = |factor: f64| device.upload(&unit.iter().map(|v| factor * v).collect::<Vec<_>>().repeat(block_rows));
+    /// let (sub, diag, sup) = (blocks(-2.0)?, blocks(4.0)?, blocks(-1.0)?);
+    /// let plan = Plan::new(Shape::BlockTridiagonal { block_rows, block, periodic: true });
+    /// let a = DeviceMatrix::block_tridiagonal(&sub, &diag, &sup);
+    /// let mut factors = DeviceSolver::<f64>::new(&device, &plan, 1)?.factor(a)?;
+    /// let (rhs, mut x) = (device.upload(&vec![1.0; block_rows * block])?, device.zeros(block_rows * block)?);
+    /// for op in [Op::Plain, Op::Transpose] {
+    ///     let report = factors.solve_with(op, &rhs, &mut x)?;
+    ///     assert!(report.backward_error <= 8.0 * f64::EPSILON);
+    ///     // Each row and each column of the matrix has the sum 1.
+    ///     assert!(x.download()?.iter().all(|x| (x - 1.0).abs() < 1e-13));
+    /// }
+    /// # }
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for another operation than that of the factors, except for `Bcyclic`; otherwise as
+    /// [`DeviceSolver::solve`].
+    pub fn solve_with<'s>(
+        &'s mut self,
+        op: Op,
+        rhs: impl Into<DeviceSlice<'s, T>>,
+        x: impl Into<DeviceSliceMut<'s, T>>,
+    ) -> Result<Report> {
+        if op != self.a.chosen_op() && self.solver.route != Route::Bcyclic {
+            let what = "another operation than that of the factors on a GPU; factor this operation too";
+            return Err(Error::Unsupported { method: self.solver.method.name(), what });
+        }
+        self.solver.start(self.a.op(op), rhs, x)?.wait()
     }
 
     /// Start a solve with these factors; otherwise as [`DeviceSolver::start`].
@@ -96,6 +140,10 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// # Errors
     /// [`Error::Unsupported`] for other matrices, [`Error::Shape`], [`Error::Device`].
     pub fn factor<'a>(mut self, a: DeviceMatrix<'a, T>) -> Result<Factored<'a, T>> {
+        if self.route == Route::Bcyclic {
+            self.store_blocks(a)?;
+            return Ok(Factored { solver: self, a });
+        }
         let lanes = self.partitions_are_lanes() || self.route == Route::Alone;
         let (MatrixSource::Blocks(top), true) = (a.source(self.plan.shape())?, lanes) else {
             let what = "this system with stored factors on a GPU; use `DeviceSolver::solve`";
@@ -120,5 +168,21 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         }
         self.measurements.store_suspects(&self.device)?;
         Ok(Factored { solver: self, a })
+    }
+
+    /// Factor dense blocks for all later solves, which must have the same matrix with any operation. Other methods, and solvers that
+    /// store factors already, do nothing.
+    pub(crate) fn store_blocks(&mut self, a: DeviceMatrix<'_, T>) -> Result<()> {
+        let (Route::Bcyclic, false, MatrixSource::Blocks(source)) =
+            (self.route, self.factored, a.source(self.plan.shape())?)
+        else {
+            return Ok(());
+        };
+        self.device.receive(&a.devices())?;
+        self.measurements.clear(false)?;
+        self.factor_blocks(source, true)?;
+        self.measurements.store_suspects(&self.device)?;
+        self.factored = true;
+        Ok(())
     }
 }

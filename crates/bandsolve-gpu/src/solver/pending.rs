@@ -158,8 +158,16 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         peaks.slice_mut(..word).clear()?;
         let addresses = Peaks::at(peaks.slice(..).address(), solver.columns(), T::REAL_BYTES);
         let column = |address| DeviceColumns { first: address, step: solver.step() };
-        let (arguments, ending) = self.source.with(Arguments::new(&solver.cuts[0].0));
-        let name = format!("residual_{}_{}{ending}", T::NAME, solver.block);
+        let head = Arguments::new(&solver.cuts[0].0);
+        let (arguments, name) = match (&solver.bcyclic, self.source) {
+            (Some(bcyclic), MatrixSource::Blocks(blocks)) => {
+                (head.with(bcyclic.matrix(blocks)), format!("blockresidual_{}", T::NAME))
+            }
+            _ => {
+                let (arguments, ending) = self.source.with(head);
+                (arguments, format!("residual_{}_{}{ending}", T::NAME, solver.block))
+            }
+        };
         let arguments = arguments
             .with(column(self.rhs.address()))
             .with(column(self.x.as_slice().address()))
@@ -315,8 +323,7 @@ impl<T: DeviceScalar> Refinement for DeviceRefinement<'_, '_, T> {
 
     /// The kernels correct all columns. `restore` undoes the corrections of the columns that are not open.
     fn correct(&mut self, _systems: &[RefinedSystem]) -> Result<()> {
-        let rest = self.solve.solver.dense(self.rest.slice(..));
-        self.solve.solver.enqueue(self.solve.source, rest, self.dx.slice(..))?;
+        self.solve.solver.enqueue_correction(self.solve.source, self.rest.slice(..), self.dx.slice(..))?;
         self.before.slice_mut(..).copy_from(self.solve.x.as_slice())?;
         self.peaks.slice_mut(..).clear()?;
         self.solve.correct(&self.dx, &self.peaks)

@@ -1,11 +1,13 @@
 //! The choice of kernels for a system.
 
-use crate::cut::{ALONE_AT_MOST, DeviceCut, KernelKind, PartitionRows, UncutSystem, batch, levels, spike_levels};
+use crate::cut::{
+    ALONE_AT_MOST, DeviceCut, KernelKind, PartitionRows, UncutSystem, batch, levels, spike_levels, whole,
+};
 use crate::device::{Device, DeviceScalar};
 use crate::tuning::Sizes;
 use bandsolve::{Error, Layout, Method, Plan, Result, Shape};
 
-/// Maximum block size.
+/// Maximum block size of kernels that hold blocks in registers. Also the maximum number of diagonals on each side of a band.
 const MOST_ROWS: usize = 4;
 
 /// The threads that solve a system.
@@ -21,6 +23,8 @@ pub enum Route {
     DeviceScan,
     /// One thread block per system of a contiguous batch, by cyclic reduction.
     Cyclic,
+    /// Batches of operations on dense blocks, by block cyclic reduction.
+    Bcyclic,
 }
 
 impl Route {
@@ -59,13 +63,25 @@ impl DevicePlan {
             Shape::Batch { n, count, periodic: false, .. } => (1, n, count),
             _ => return unsupported("systems of this kind on a GPU"),
         };
-        if block > MOST_ROWS || block == 0 {
-            return unsupported("blocks of more than 4 rows, or more than 4 diagonals on each side, on a GPU");
+        let dense = matches!(shape, Shape::BlockTridiagonal { .. });
+        let asked = match plan.asked_method() {
+            Method::Auto if dense && block > MOST_ROWS => Method::Bcyclic,
+            other => other,
+        };
+        if block == 0 {
+            return unsupported("blocks without rows on a GPU");
+        }
+        if block > MOST_ROWS && !dense {
+            return unsupported("more than 4 diagonals on each side on a GPU");
+        }
+        if block > MOST_ROWS && asked == Method::Rpts {
+            return unsupported("blocks of more than 4 rows on a GPU; use method bcyclic");
         }
         let tridiagonal = matches!(shape, Shape::Tridiagonal { .. });
         let open = matches!(shape, Shape::Tridiagonal { periodic: false, .. });
         let contiguous = matches!(shape, Shape::Batch { layout: Layout::Contiguous, .. });
-        let (method, route) = match plan.asked_method() {
+        let (method, route) = match asked {
+            Method::Bcyclic if dense => (Method::Bcyclic, Some(Route::Bcyclic)),
             Method::Auto | Method::Rpts => (Method::Rpts, None),
             scalar @ (Method::SpikeThomas | Method::SpikeDiagonalPivoting) if block == 1 => (scalar, None),
             Method::SpikeCr if tridiagonal => (Method::SpikeCr, None),
@@ -79,6 +95,11 @@ impl DevicePlan {
             _ => Route::Levels,
         });
         Ok(Self { method, route, block, n, systems, shape })
+    }
+
+    /// Whether the first and the last row are neighbors.
+    pub fn periodic(&self) -> bool {
+        matches!(self.shape, Shape::Tridiagonal { periodic: true, .. } | Shape::BlockTridiagonal { periodic: true, .. })
     }
 
     pub fn banded(&self) -> bool {
@@ -106,12 +127,11 @@ impl DevicePlan {
         if n * systems * n_rhs == 0 {
             return Ok(Vec::new());
         }
-        let periodic =
-            matches!(shape, Shape::Tridiagonal { periodic: true, .. } | Shape::BlockTridiagonal { periodic: true, .. });
-        let system = UncutSystem { n, rows: shape.n(), periodic, columns: n_rhs, systems };
+        let system = UncutSystem { n, rows: shape.n(), periodic: self.periodic(), columns: n_rhs, systems };
         let rows = PartitionRows { asked: plan.options().partition_rows, large: sizes.partition_rows };
         match (route, method) {
             (Route::Levels, Method::SpikeCr) => spike_levels(system, kind, &limits, rows),
+            (Route::Bcyclic, _) => Ok(vec![(whole(system)?, kind)]),
             (Route::Levels, _) => levels(system, kind, &limits, rows),
             _ => Ok(vec![(batch(system, kind, &limits, route == Route::Interleaved)?, kind)]),
         }
@@ -119,7 +139,7 @@ impl DevicePlan {
 }
 
 impl Device {
-    /// Get the plan that the device follows: `Auto` becomes `Rpts`.
+    /// Get the plan that the device follows: `Auto` becomes `Rpts`, or `Bcyclic` for blocks of more than 4 rows.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if no device solves such systems. A system that is too large for this device fails later, in the
@@ -132,6 +152,23 @@ impl Device {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_blocks_are_for_bcyclic() {
+        let method = |block, asked| {
+            let plan = Plan::new(Shape::BlockTridiagonal { block_rows: 9, block, periodic: true }).method(asked);
+            DevicePlan::of(&plan).map(|plan| (plan.method, plan.route))
+        };
+        assert_eq!(method(4, Method::Auto), Ok((Method::Rpts, Route::Levels)));
+        for (block, asked) in [(5, Method::Auto), (5, Method::Bcyclic), (2, Method::Bcyclic), (300, Method::Auto)] {
+            assert_eq!(method(block, asked), Ok((Method::Bcyclic, Route::Bcyclic)));
+        }
+        for (block, asked) in [(5, Method::Rpts), (5, Method::BlockSpike), (0, Method::Bcyclic)] {
+            assert!(matches!(method(block, asked), Err(Error::Unsupported { .. })));
+        }
+        let band = Plan::new(Shape::Banded { n: 90, lower: 5, upper: 1 });
+        assert!(matches!(DevicePlan::of(&band), Err(Error::Unsupported { .. })));
+    }
 
     #[test]
     fn batches_of_periodic_systems_are_for_the_cpu() {

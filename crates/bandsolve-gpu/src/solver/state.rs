@@ -4,6 +4,7 @@ use super::card::fits_card;
 use super::level_factors::LevelFactors;
 use super::route::{DevicePlan, Route};
 use super::verdict::{SingularSystems, Verdict};
+use crate::bcyclic::{ChainSize, DeviceBcyclic};
 use crate::cut::{DeviceCut, KernelKind};
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceVec};
 use crate::launch::{Coarse, DeviceColumns, Peaks, PivotOptions};
@@ -43,7 +44,7 @@ const MANY_SYSTEMS: usize = 64;
 /// The systems can be:
 ///
 /// - tridiagonal, also periodic, and batches,
-/// - block tridiagonal with at most 4 rows per block,
+/// - block tridiagonal,
 /// - banded with at most 4 diagonals on each side.
 ///
 /// The solver owns the memory of the coarse systems. A solve allocates nothing, unless it needs refinement.
@@ -51,6 +52,9 @@ const MANY_SYSTEMS: usize = 64;
 /// # Cost
 /// For a tridiagonal system with one right-hand side and M = 31 rows per partition: 8 numbers read and 1 written per
 /// row, and 2/31 of this for each further level. The solver has memory for 4·(2/31 + (2/31)² + …) numbers per row.
+///
+/// For blocks of more than 4 rows, with `Bcyclic`: 14·b³ operations per block row to factor, 16·b² per right-hand side, and memory
+/// for 6·b² + 2·b·n_rhs numbers per block row. Blocks are multiplied and factored by cuBLAS.
 ///
 /// # Source
 /// Klein, dissertation, 2.5 and 2.6.
@@ -76,6 +80,10 @@ pub struct DeviceSolver<T: DeviceScalar> {
     /// this is not possible.
     pub(super) card: Option<(usize, DeviceVec<u32>)>,
     pub(super) scan: Option<DeviceScan<T>>,
+    /// The factors of dense blocks.
+    pub(super) bcyclic: Option<DeviceBcyclic<T>>,
+    /// Whether `bcyclic` holds the factors of the matrix for all solves.
+    pub(super) factored: bool,
     /// Whether inaccurate rows are listed for repair, unless the route repairs none.
     pub(super) repairs: bool,
 }
@@ -84,16 +92,17 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// Allocate the memory to solve systems of the shape of the plan, with at most `n_rhs` right-hand sides.
     ///
     /// The solver follows the method, pivoting, noise threshold, verification and partition rows of the plan. `Auto` is
-    /// `Rpts`. Other methods are available for some systems:
+    /// `Rpts`, or `Bcyclic` for blocks of more than 4 rows. Other methods are available for some systems:
     ///
     /// - scalar systems: `SpikeThomas` and `SpikeDiagonalPivoting`,
     /// - tridiagonal systems: `SpikeCr`,
     /// - open tridiagonal systems: `CfLu` and `ParallelDiagonalPivoting`,
-    /// - contiguous batches: `Cr` and `Pcr`, which are one hybrid method.
+    /// - contiguous batches: `Cr` and `Pcr`, which are one hybrid method,
+    /// - block tridiagonal systems: `Bcyclic`.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for systems of another kind, or with 2³¹ rows or more; [`Error::Device`] if the memory cannot be
-    /// allocated.
+    /// allocated, or if `Bcyclic` does not find cuBLAS.
     pub fn new(device: &Device, plan: &Plan, n_rhs: usize) -> Result<Self> {
         Self::with_sizes(device, plan, n_rhs, device.sizes(T::NAME))
     }
@@ -115,6 +124,8 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             Route::DeviceScan if !cuts.is_empty() => Some(DeviceScan::new(device, n, method != Method::CfLu)?),
             _ => None,
         };
+        let size = ChainSize { n, block, periodic: decision.periodic() };
+        let bcyclic = (route == Route::Bcyclic && !cuts.is_empty()).then(|| DeviceBcyclic::new(device, size, n_rhs));
         let measurements = SingularSystems::new::<T>(device, cuts.len(), (n_rhs, systems), n * block)?;
         let card = match (route, n_rhs, systems, block) {
             (Route::Levels, 1, 1, 1..=2) if !decision.banded() && method != Method::SpikeCr => {
@@ -127,6 +138,8 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         Ok(Self {
             card,
             scan,
+            bcyclic: bcyclic.transpose()?,
+            factored: false,
             repairs: true,
             threads,
             device,
@@ -162,6 +175,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     pub fn bytes(&self) -> usize {
         let factors = self.factors.iter().map(LevelFactors::bytes).sum::<usize>();
         let factors = factors + self.scan.as_ref().map_or(0, DeviceScan::bytes);
+        let factors = factors + self.bcyclic.as_ref().map_or(0, DeviceBcyclic::bytes);
         let level = |level: &DeviceRows<T>| level.bands.iter().chain([&level.rhs]).map(DeviceVec::len).sum::<usize>();
         (self.levels.iter().map(level).sum::<usize>() + self.intermediate.len()) * size_of::<T>()
             + self.measurements.bytes()

@@ -1,10 +1,13 @@
 //! The conformance tests of the CPU methods, on an emulated device.
 
 use crate::test_device;
-use bandsolve::{Banded, Complex32, Complex64, Factor, Method, Plan, Result, Tridiagonal, TridiagonalBatch};
+use bandsolve::{
+    Banded, BlockTridiagonal, Complex32, Complex64, Factor, Method, Plan, Result, Shape, Tridiagonal, TridiagonalBatch,
+};
 use bandsolve_gpu::{Device, DeviceScalar, Emulation, Order};
 use bandsolve_testkit::conformance::Suite;
 use bandsolve_testkit::{conformance, conformance_banded, conformance_batch};
+use std::sync::Arc;
 
 enum Emulated {}
 
@@ -34,6 +37,31 @@ impl<T: DeviceScalar> Suite<T> for Emulated {
         Ok(Box::new(device().factor(plan, a)?))
     }
 }
+
+/// BCYCLIC on blocks of one row, which are the entries of tridiagonal matrices.
+enum EmulatedBlocks {}
+
+impl<T: DeviceScalar> Suite<T> for EmulatedBlocks {
+    const THREADS: &'static [usize] = &[7];
+
+    fn tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        let (make, [sub, diag, sup]) =
+            (if a.is_periodic() { BlockTridiagonal::periodic } else { BlockTridiagonal::new }, a.arrays());
+        let blocks = make(1, sub, diag, sup)?;
+        let Shape::Tridiagonal { n, periodic } = plan.shape() else { unreachable!("the plan is for such matrices") };
+        let plan = plan.with_shape(Shape::BlockTridiagonal { block_rows: n, block: 1, periodic });
+        Ok(Box::new(device().factor_shared(&plan, Arc::new(blocks))?))
+    }
+    fn banded<'m>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        Ok(Box::new(plan.factor(a)?))
+    }
+    fn batch<'m>(plan: &Plan, a: &'m TridiagonalBatch<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        Ok(Box::new(plan.factor(a)?))
+    }
+}
+
+conformance!(blocks_f64, f64, EmulatedBlocks, |plan| plan.method(Method::Bcyclic));
+conformance!(blocks_c32, Complex32, EmulatedBlocks, |plan| plan.method(Method::Bcyclic));
 
 conformance!(tridiagonal_f32, f32, Emulated, |plan| plan);
 conformance!(tridiagonal_f64, f64, Emulated, |plan| plan);

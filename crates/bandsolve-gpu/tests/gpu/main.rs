@@ -1,6 +1,7 @@
 //! Tests of the GPU crate on emulated devices, or on the device that `BANDSOLVE_TEST_DEVICE` names, such as `cuda`. With the name `races`,
 //! emulated devices also find data races, and with the name `waves`, they have waves of 64 lanes.
 
+mod blocks;
 mod conformance;
 mod eigen;
 mod forest;

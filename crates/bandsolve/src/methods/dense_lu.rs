@@ -99,6 +99,24 @@ impl<T: Scalar> DenseLu<T> {
         Ok(lu)
     }
 
+    /// Take L and U of `new` and the order of rows, from which [`from_factors`](Self::from_factors) makes the same value.
+    pub fn into_factors(self) -> (Vec<T>, Vec<u32>) {
+        (self.lu, self.order)
+    }
+
+    /// Restore a factored matrix from L, U and the order of rows.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn from_factors(lu: Vec<T>, order: Vec<u32>, team: Team) -> Result<Self> {
+        let n = team.block;
+        let panel = tuning::dense_panel(n);
+        let inverses = allocate(2 * panel * n, T::ZERO)?;
+        let mut lu = Self { n, panel, simd: team.simd, lu, order, inverses };
+        (0..n).step_by(panel).for_each(|j| lu.invert(j));
+        Ok(lu)
+    }
+
     /// Whether a pivot is zero or not finite.
     pub fn is_singular(&self) -> bool {
         let bad = |u: &T| *u == T::ZERO || !Scalar::is_finite(*u);
@@ -296,6 +314,16 @@ mod tests {
         let one = DenseLu::new(a.clone(), team(200, 1)).unwrap();
         let three = DenseLu::new(a, team(200, 3)).unwrap();
         assert_eq!((one.lu, one.order, one.inverses), (three.lu, three.order, three.inverses));
+    }
+
+    #[test]
+    fn factors_can_be_restored() {
+        for n in [1, 9, 40, 130] {
+            let lu = DenseLu::new(matrix::<f64>(n), team(n, 1)).unwrap();
+            let inverses = lu.inverses.clone();
+            let (elements, order) = lu.into_factors();
+            assert_eq!(DenseLu::from_factors(elements, order, team(n, 1)).unwrap().inverses, inverses);
+        }
     }
 
     #[test]

@@ -107,7 +107,7 @@ pub unsafe extern "C" fn bandsolveGpuDbgtsv_bufferSizeExt(
     guard(|| unsafe { gpu::no_buffer::<f64>(device, p, Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
-/// Solve A X = RHS for a block tridiagonal matrix A in the memory of a GPU, with blocks of at most 4 rows.
+/// Solve A X = RHS for a block tridiagonal matrix A in the memory of a GPU. Blocks of more than 4 rows need cuBLAS.
 ///
 /// The matrix is stored as for `bandsolveDbgtsv`. The other arguments are those of `bandsolveGpuDgtsv`.
 #[unsafe(no_mangle)]
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn bandsolveGpuDcbgtsv_bufferSizeExt(
     guard(|| unsafe { gpu::no_buffer::<f64>(device, p, Blocks { n, block, periodic: true }, n_rhs, size) })
 }
 
-/// Solve A X = RHS for a periodic (cyclic) block tridiagonal matrix A in the memory of a GPU, with blocks of at most 4 rows.
+/// Solve A X = RHS for a periodic (cyclic) block tridiagonal matrix A in the memory of a GPU. Blocks of more than 4 rows need cuBLAS.
 ///
 /// The matrix is stored as for `bandsolveDcbgtsv`. The other arguments are those of `bandsolveGpuDgtsv`.
 #[unsafe(no_mangle)]

@@ -1,15 +1,16 @@
 //! Systems on an emulated device, at sizes that reach all kernels.
 
 use super::watched::Watched;
+use crate::bcyclic::{ChainSize, DeviceBcyclic};
 use crate::csr::DeviceCsr;
-use crate::cut::{KernelKind, PartitionRows, THREADS, UncutSystem, levels, window};
+use crate::cut::{KernelKind, PartitionRows, THREADS, UncutSystem, levels, whole, window};
 use crate::device::{Device, DeviceScalar, DeviceVec};
 use crate::emulated::Emulator;
 use crate::forest::DeviceForest;
 use crate::graph::DeviceGraph;
 use crate::graph_factor::DeviceGraphFactor;
 use crate::launch::{Arguments, DeviceColumns, Peaks, PivotOptions};
-use crate::matrix::DeviceMatrix;
+use crate::matrix::{DeviceMatrix, MatrixSource};
 use crate::operator::DeviceOperator;
 use crate::poisson::DevicePoisson;
 use crate::precond::DevicePreconditioner;
@@ -18,7 +19,7 @@ use crate::solver::DeviceSolver;
 use crate::sparse::{DeviceCsc, DeviceCscMut};
 use crate::tuning::Sizes;
 use crate::vectors::DeviceVectors;
-use bandsolve::{Complex64, Layout, Method, Pivoting, Plan, RealScalar, Shape};
+use bandsolve::{Complex64, Layout, Method, Op, Pivoting, Plan, RealScalar, Shape};
 use bandsolve_gallery::{Random, random_vec};
 use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonScalar};
 use bandsolve_sparse::{Csr, Graph, GraphFactorOptions, PreconditionerKind, PreconditionerOptions, nine_point};
@@ -179,6 +180,28 @@ impl SystemsOnDevice {
         self.keep(&rest);
     }
 
+    /// Solve a ring with dense blocks, and measure its residual.
+    fn dense_blocks<T: DeviceScalar>(&mut self) {
+        let shape = Shape::BlockTridiagonal { block_rows: 6, block: 13, periodic: true };
+        self.solve::<T>(&Plan::new(shape), Diagonal::Dominant, 2, 1);
+        self.factor::<T>(&Plan::new(shape));
+        let ([sub, diag, sup], _) = self.matrix::<T>(shape, Diagonal::Dominant);
+        let a = DeviceMatrix::block_tridiagonal(&sub, &diag, &sup).op(Op::ConjTranspose);
+        let (device, rows) = (self.device(), shape.rows());
+        let MatrixSource::Blocks(blocks) = a.source(shape).unwrap() else { unreachable!("three arrays") };
+        let size = ChainSize { n: 6, block: 13, periodic: true };
+        let bcyclic = DeviceBcyclic::<T>::new(&device, size, 1).unwrap();
+        let cut = whole(UncutSystem { n: 6, rows, periodic: true, columns: 1, systems: 1 }).unwrap();
+        let [rhs, x, rest] = [(); 3].map(|()| self.array::<T>(rows));
+        let column = |array: &DeviceVec<T>| DeviceColumns { first: array.slice(..).address(), step: rows as u64 };
+        let sizes = self.array::<T>(Peaks::KINDS);
+        let arguments = Arguments::new(&cut).with(bcyclic.matrix(blocks)).with(column(&rhs)).with(column(&x));
+        let arguments = arguments.with(column(&rest)).with(Peaks::at(sizes.slice(..).address(), 1, T::REAL_BYTES));
+        // SAFETY: these are the kernel's arguments, and the arrays have the length of x.
+        unsafe { arguments.launch(&device, &format!("blockresidual_{}", T::NAME), 1, 0).unwrap() };
+        self.keep(&rest);
+    }
+
     /// Solve systems of every kind.
     fn every_kind<T: DeviceScalar>(&mut self) {
         for pivoting in [Pivoting::ScaledPartial, Pivoting::Partial] {
@@ -220,6 +243,7 @@ impl SystemsOnDevice {
             }
             self.solve::<T>(&plan(banded(20, block)), Diagonal::Dominant, 1, 1);
         }
+        self.dense_blocks::<T>();
         self.sparse_products::<T>();
         self.preconditioner::<T>();
         self.paths::<T>();

@@ -82,6 +82,20 @@ fn search(device: &Device) -> Result<Vec<f64>> {
     Ok(problem.hermitian(&EigenSolver::new(1).start(&[1.0; 5]))?.vectors)
 }
 
+/// Factor the dense blocks of a ring, and solve for arrays of another stream. Returns x.
+fn solve_blocks(device: &Device) -> Result<Vec<f64>> {
+    let block_rows = 4;
+    let shape = Shape::BlockTridiagonal { block_rows, block: 5, periodic: true };
+    let other = device.stream()?;
+    let blocks = |by: f64| (0..block_rows * 25).map(|k| ((k * k) as f64 * by).sin()).collect::<Vec<_>>();
+    let (sub, diag, sup) = (device.upload(&blocks(0.7))?, other.upload(&blocks(1.3))?, other.upload(&blocks(1.9))?);
+    let (rhs, mut x) = (other.upload(&[1.0; 40])?, device.zeros(40)?);
+    let solver = DeviceSolver::<f64>::new(device, &Plan::new(shape), 2)?;
+    let mut factors = solver.factor(DeviceMatrix::block_tridiagonal(&sub, &diag, &sup))?;
+    factors.solve(&rhs, &mut x)?;
+    x.download()
+}
+
 fn every_call_may_fail<X: PartialEq + Debug>(work: impl Fn(&Device) -> Result<X>) {
     let machine = Watched::new(Emulator::new(Emulation::default()));
     let device = machine.device();
@@ -120,6 +134,7 @@ fn a_failed_call_is_returned_and_releases_everything() {
         every_solve_may_fail(&Plan::new(Shape::Batch { n: 20, count: 70, layout, periodic: false }), false);
     }
     every_call_may_fail(solve_poisson);
+    every_call_may_fail(solve_blocks);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! An emulated device for tests, which records the kernels that run, counts its memory, and lets a call fail.
 
+use crate::dense::DenseBatch;
 use crate::device::{Backend, Device, HeldResource, Launch, Limits};
 use crate::emulated::Emulator;
 use bandsolve::{Error, Result};
@@ -118,6 +119,11 @@ impl Backend for Watched {
     fn enter_context(&self) -> Result<Box<dyn Any>> {
         self.call("enter_context")?;
         self.emulator.enter_context()
+    }
+
+    fn dense(&self) -> Result<Arc<dyn DenseBatch>> {
+        self.call("dense")?;
+        self.emulator.dense()
     }
 
     fn wait_for(&self, stream: u64, other: u64) -> Result<()> {
