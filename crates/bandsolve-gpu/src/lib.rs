@@ -77,6 +77,7 @@ mod csr;
 mod cuda;
 mod cut;
 mod device;
+mod diagonal;
 mod eigen;
 #[cfg(feature = "emulator")]
 mod emulated;

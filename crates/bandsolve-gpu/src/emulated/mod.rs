@@ -4,7 +4,7 @@ mod library;
 mod queue;
 mod streams;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::device::{Backend, HeldResource, Launch, Limits};
 use bandsolve::{Error, Result};
