@@ -20,6 +20,7 @@
 #undef CONFIRM
 #undef FOREST
 #undef DIAGONAL
+#undef ROUNDED
 #undef TRANSFORM
 #undef BOX
 #undef SWEEP
@@ -43,6 +44,7 @@
   KERNEL(breakcycles_##suffix) KERNEL(pathlengths_##suffix) KERNEL(pathorder_##suffix) \
   KERNEL(weaken_##suffix) KERNEL(neighbors_##suffix) KERNEL(composed_##suffix)
 #define DIAGONAL(suffix, ...) KERNEL(diagonal_##suffix) KERNEL(productfactor_##suffix)
+#define ROUNDED(suffix, ...) KERNEL(exponent_##suffix) KERNEL(rounded_##suffix) KERNEL(widened_##suffix)
 #define TRANSFORM(suffix, ...) KERNEL(transform_##suffix)
 #define SWEEP(suffix, ...) KERNEL(sweepfactors_##suffix) KERNEL(sweep_##suffix)
 #define BOX(suffix, ...) KERNEL(boxresidual_##suffix) KERNEL(boxshift_##suffix)

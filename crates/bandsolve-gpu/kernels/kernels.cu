@@ -14,6 +14,7 @@
 #include "graph_factor.cuh"
 #include "forest.cuh"
 #include "diagonal.cuh"
+#include "single.cuh"
 #include "transform.cuh"
 #include "sweep.cuh"
 
@@ -169,6 +170,11 @@
 #define DIAGONAL(suffix, T)                                                                                                   \
   extern "C" __global__ void diagonal_##suffix(SparseRows<T> a, Diagonal<T> all) { diagonal<T>(a, all); }                     \
   extern "C" __global__ void productfactor_##suffix(ProductFactor<T> all) { product_factor<T>(all); }
+
+#define ROUNDED(suffix, T)                                                                                                    \
+  extern "C" __global__ void exponent_##suffix(Rounded<T> all) { find_exponent<T>(all); }                                     \
+  extern "C" __global__ void rounded_##suffix(Rounded<T> all) { round_scaled<T>(all); }                                       \
+  extern "C" __global__ void widened_##suffix(Rounded<T> all) { widen_scaled<T>(all); }
 
 #define TRANSFORM(suffix, R)                                                                                                  \
   extern "C" __global__ void transform_##suffix(TransformPass<R> pass) { transform<R>(pass); }

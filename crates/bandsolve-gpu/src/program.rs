@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const LONGEST: u64 = 1 << 26;
 
 /// The kernels and their headers, in the order of their dependencies.
-const SOURCES: [&str; 23] = [
+const SOURCES: [&str; 24] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
@@ -31,6 +31,7 @@ const SOURCES: [&str; 23] = [
     include_str!("../kernels/graph_factor.cuh"),
     include_str!("../kernels/forest.cuh"),
     include_str!("../kernels/diagonal.cuh"),
+    include_str!("../kernels/single.cuh"),
     include_str!("../kernels/box.cuh"),
     include_str!("../kernels/transform.cuh"),
     include_str!("../kernels/sweep.cuh"),
@@ -41,7 +42,7 @@ const SOURCES: [&str; 23] = [
 pub const INSTANCES: &str = include_str!("../kernels/instances.h");
 
 /// The kinds of families, and the names of their kernels (`kernels.cu`).
-pub const FAMILIES: [(&str, &[&str]); 19] = [
+pub const FAMILIES: [(&str, &[&str]); 20] = [
     ("RPTS", &["reduce", "substitute", "finish"]),
     ("RESIDUAL", &["residual", "repair"]),
     ("CORRECT", &["correct", "summarize"]),
@@ -61,6 +62,7 @@ pub const FAMILIES: [(&str, &[&str]); 19] = [
         &["links", "weakest", "farthest", "breakcycles", "pathlengths", "pathorder", "weaken", "neighbors", "composed"],
     ),
     ("DIAGONAL", &["diagonal", "productfactor"]),
+    ("ROUNDED", &["exponent", "rounded", "widened"]),
     ("TRANSFORM", &["transform"]),
     ("SWEEP", &["sweepfactors", "sweep"]),
     ("BOX", &["boxresidual", "boxshift"]),
@@ -271,6 +273,7 @@ mod tests {
             "weaken_f64",
             "diagonal_c64",
             "productfactor_c32",
+            "rounded_c64",
             "transform_f64",
             "sweep_f32",
             "boxresidual_f32",

@@ -4,7 +4,10 @@ mod library;
 mod queue;
 mod streams;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
+
+#[cfg(test)]
+pub(crate) use tests::watched;
 
 use crate::device::{Backend, HeldResource, Launch, Limits};
 use bandsolve::{Error, Result};

@@ -78,7 +78,7 @@ enum PartsOnDevice<T: DeviceScalar> {
     Outer(ForestSystems<T>),
     /// z = M₁⁻¹ ··· Mₘ⁻¹·T⁻¹·r, with the diagonal of T⁻¹.
     Product(DeviceVec<T>, ForestSystems<T>),
-    Incomplete(IncompleteTriangles<T>),
+    Incomplete(Box<IncompleteTriangles<T>>),
     Multigrid(Multigrid<T>),
 }
 
@@ -129,7 +129,7 @@ impl<T: DeviceScalar> PartsOnDevice<T> {
             }
             PreconditionerKind::IluIsai(sweeps) => {
                 let m = IncompleteInverse::new(&a.download()?, sweeps)?;
-                Self::Incomplete(IncompleteTriangles::new(device, &m, sweeps)?)
+                Self::Incomplete(IncompleteTriangles::new(device, &m, sweeps)?.into())
             }
             PreconditionerKind::AmgLines(forests) => {
                 let mut multigrid = MultigridOptions::default();

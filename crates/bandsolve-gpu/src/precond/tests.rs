@@ -4,7 +4,7 @@ use super::systems::{ForestOnDevice, ForestSystems};
 use super::{DevicePreconditioner, PartsOnDevice};
 use crate::csr::DeviceCsr;
 use crate::device::DeviceScalar;
-use crate::emulated::tests::watched::Watched;
+use crate::emulated::watched::Watched;
 use crate::emulated::{Emulation, Emulator};
 use crate::operator::DeviceOperator;
 use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
@@ -144,7 +144,8 @@ fn systems_of_other_patterns() {
     let a = matrix::<f64>((12, 9), &mut random);
     let (pointers, columns, values) = a.parts();
     let (mut columns, mut values) = (columns.to_vec(), values.to_vec());
-    (columns.swap(0, 1), values.swap(0, 1));
+    columns.swap(0, 1);
+    values.swap(0, 1);
     like_the_cpu(&Csr::new(a.columns(), pointers, columns, values).unwrap(), &options, &KINDS);
 }
 

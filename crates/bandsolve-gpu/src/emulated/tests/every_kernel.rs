@@ -14,6 +14,7 @@ use crate::operator::DeviceOperator;
 use crate::poisson::DevicePoisson;
 use crate::precond::DevicePreconditioner;
 use crate::program::{FAMILIES, INSTANCES};
+use crate::single::{DeviceSingleInverse, DeviceSingleMatrix};
 use crate::solver::DeviceSolver;
 use crate::sparse::{DeviceCsc, DeviceCscMut};
 use crate::tuning::Sizes;
@@ -22,7 +23,9 @@ use bandsolve::{Complex64, Layout, Method, Pivoting, Plan, RealScalar, Shape};
 use bandsolve_gallery::{Random, random_vec};
 use bandsolve_kernel::view::View;
 use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonScalar};
-use bandsolve_sparse::{Csr, Graph, GraphFactorOptions, PreconditionerKind, PreconditionerOptions, nine_point};
+use bandsolve_sparse::{
+    Csr, DoubleScalar, Graph, GraphFactorOptions, PreconditionerKind, PreconditionerOptions, nine_point,
+};
 use bytemuck::Pod;
 use std::sync::Arc;
 
@@ -299,7 +302,7 @@ impl SystemsOnDevice {
         forest.tridiagonal(&a, &mut sub, &mut diag, &mut sup).unwrap();
         [&sub, &diag, &sup].into_iter().for_each(|band| self.keep(band));
         // A factor with few edges, so that the order of the vertices has a larger coverage.
-        options.rounds = 1;
+        (options.rounds, options.uncharged) = (1, 1);
         let factor = DeviceGraphFactor::of(&graph, &options).unwrap();
         let forest = DeviceForest::heaviest(&graph, &factor).unwrap();
         assert_eq!(forest.order().download().unwrap(), (0..n as u32).collect::<Vec<_>>());
@@ -350,6 +353,18 @@ impl SystemsOnDevice {
     pub fn of_double_precision(&mut self) {
         self.of_real_numbers::<f64>();
         self.factors();
+        self.rounded_vectors::<f64>();
+    }
+
+    /// An operator in single precision on vectors in double precision.
+    pub fn rounded_vectors<T: DeviceScalar + DoubleScalar<Single: DeviceScalar>>(&mut self) {
+        let entries: Vec<_> = (0..1500).map(|i| (i, i, T::from_real(T::Real::from_f64(1.0 + i as f64)))).collect();
+        let a = Csr::<T, u32>::from_triplets(1500, 1500, &entries).unwrap();
+        let single = DeviceSingleMatrix::new(&self.device(), &a).unwrap();
+        let inverse = DeviceSingleInverse::new(&single, Some(single.matrix())).unwrap();
+        let (x, mut y) = (self.array::<T>(1500), self.array::<T>(1500));
+        inverse.apply(x.slice(..), y.slice_mut(..)).unwrap();
+        self.keep(&y);
     }
 
     /// The largest entries of the rows of a sparse matrix.
