@@ -19,6 +19,8 @@
 #undef GRAPH
 #undef CONFIRM
 #undef FOREST
+#undef DIAGONAL
+#undef ROUNDED
 #undef TRANSFORM
 #undef BOX
 #undef SWEEP
@@ -34,12 +36,16 @@
 #define CYCLIC(suffix, ...) KERNEL(cyclic_##suffix) KERNEL(spikereduce_##suffix) KERNEL(spikesubstitute_##suffix)
 #define PRODUCT(suffix, ...) KERNEL(product_##suffix) KERNEL(join_##suffix)
 #define LARGEST(suffix, ...) KERNEL(largest_##suffix)
-#define VECTORS(suffix, ...) KERNEL(combine_##suffix) KERNEL(gather_##suffix)
+#define VECTORS(suffix, ...) \
+  KERNEL(combine_##suffix) KERNEL(orthogonalize_##suffix) KERNEL(rotate_##suffix) KERNEL(gather_##suffix)
 #define GRAPH(suffix, ...) KERNEL(weights_##suffix)
 #define CONFIRM(suffix, ...) KERNEL(confirm_##suffix)
 #define FOREST(suffix, ...)                                                   \
   KERNEL(links_##suffix) KERNEL(weakest_##suffix) KERNEL(farthest_##suffix) \
-  KERNEL(breakcycles_##suffix) KERNEL(pathlengths_##suffix) KERNEL(pathorder_##suffix)
+  KERNEL(breakcycles_##suffix) KERNEL(pathlengths_##suffix) KERNEL(pathorder_##suffix) \
+  KERNEL(weaken_##suffix) KERNEL(neighbors_##suffix) KERNEL(composed_##suffix)
+#define DIAGONAL(suffix, ...) KERNEL(diagonal_##suffix) KERNEL(productfactor_##suffix)
+#define ROUNDED(suffix, ...) KERNEL(exponent_##suffix) KERNEL(rounded_##suffix) KERNEL(widened_##suffix)
 #define TRANSFORM(suffix, ...) KERNEL(transform_##suffix)
 #define SWEEP(suffix, ...) KERNEL(sweepfactors_##suffix) KERNEL(sweep_##suffix)
 #define DENSE(suffix, ...)                                                             \

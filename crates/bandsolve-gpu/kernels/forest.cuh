@@ -1,5 +1,5 @@
 // Linear forests: the paths of [0, 2]-factors. Cycles are broken at their weakest edge, the paths are numbered, and the vertices are
-// put in the order of the paths.
+// put in the order of the paths. Then the edges along the paths are weighed or weakened, and their matrix is extracted.
 //
 // A vertex v has two links, 2v and 2v + 1, which leave it in the two directions. A link leads to the link in which its path goes
 // on at the next vertex. The last link of a path leads to itself. So the paths need no common direction.
@@ -197,6 +197,88 @@ __device__ __forceinline__ void path_order(u32 n, const PathTables& tables, u32*
   order[place] = v;
 }
 
+// The paths of a forest: the vertices in their order, the place of each vertex, and the name of its path.
+struct PathOrder {
+  const u32 *order, *places, *names;
+  u32 n;
+
+  __device__ __forceinline__ u32 at(u32 place, u32 name) const {
+    // The place before the first one is above n.
+    const u32 v = place < n ? order[place] : NO_COLUMN;
+    return v != NO_COLUMN && names[v] == name ? v : NO_COLUMN;
+  }
+  // The vertices before and after a vertex on its path, or NO_COLUMN at an end.
+  __device__ __forceinline__ u32 before(u32 v) const { return at(places[v] - 1, names[v]); }
+  __device__ __forceinline__ u32 after(u32 v) const { return at(places[v] + 1, names[v]); }
+};
+
+// Subtract `by` times the weight from the weights of the edges along the paths of a forest.
+__device__ __forceinline__ void weaken(const SparseRows<double>& graph, double* weights, const PathOrder& paths, double by) {
+  const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v >= paths.n) return;
+  const u32 from = graph.pointers[v], to = graph.pointers[v + 1], linked[2] = {paths.before(v), paths.after(v)};
+  for (u32 k = 0; k < 2; ++k) {
+    const u32 at = linked[k] != NO_COLUMN ? offset_of(graph.columns, from, to, linked[k]) : to;
+    if (at < to) weights[at] = weights[at] - by * weights[at];
+  }
+}
+
+// The partners of each vertex among its neighbors in the order of all vertices.
+__device__ __forceinline__ void neighbors(const SparseRows<double>& graph, u32* partners) {
+  const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v >= graph.rows) return;
+  const u32 from = graph.pointers[v], to = graph.pointers[v + 1];
+  // The column before the first one is none of a graph.
+  const u32 before = offset_of(graph.columns, from, to, v - 1), after = offset_of(graph.columns, from, to, v + 1);
+  const bool has_before = before < to && graph.values[before] > 0, has_after = after < to && graph.values[after] > 0;
+  const u32 last = has_after ? v + 1 : NO_COLUMN;
+  partners[2 * v] = has_before ? v - 1 : last;
+  partners[2 * v + 1] = has_before ? last : NO_COLUMN;
+}
+
+// out[k] = from[index[k]]
+__device__ __forceinline__ void composed(u32 n, const u32* index, const u32* from, u32* out) {
+  const u32 k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k < n) out[k] = from[index[k]];
+}
+
+// The weights of all edges of a vertex, and of those along its path.
+struct Covered {
+  double all, covered;
+  u32 linked[2];
+};
+__device__ __forceinline__ Covered shuffle(const Covered& sum, u32 lane) {
+  return {shuffle(sum.all, lane), shuffle(sum.covered, lane), {sum.linked[0], sum.linked[1]}};
+}
+
+// The sums of the weights of each vertex, for the coverage of a forest.
+struct Coverage {
+  typedef double Entry;
+  struct Term {
+    double weight;
+    u32 column;
+  };
+  typedef Covered Sum;
+  PathOrder paths;
+  double *all, *covered;
+
+  __device__ __forceinline__ Term term(u32 column, double weight) const { return {weight, column}; }
+  __device__ __forceinline__ Sum start(u32 row) const { return {0, 0, {paths.before(row), paths.after(row)}}; }
+  __device__ __forceinline__ void add(Sum& sum, const Term& term) const {
+    sum.all = sum.all + term.weight;
+    if (term.column == sum.linked[0] || term.column == sum.linked[1]) sum.covered = sum.covered + term.weight;
+  }
+  __device__ __forceinline__ void join(Sum& sum, const Sum& later) const {
+    sum.all = sum.all + later.all;
+    sum.covered = sum.covered + later.covered;
+  }
+  __device__ __forceinline__ void finish(u32 row, const Sum& sum) const {
+    all[row] = sum.all;
+    covered[row] = sum.covered;
+  }
+  __device__ __forceinline__ void end() const {}
+};
+
 // The entries of a row on the diagonal and to the neighbors on the path of the row: before, on the diagonal, after.
 template <class T> struct PathEntries {
   T v[3];
@@ -217,19 +299,12 @@ template <class T> struct TakePaths {
     u32 column;
   };
   typedef PathEntries<T> Sum;
-  const u32 *order, *places, *names;
-  u32 n;
+  PathOrder paths;
   T* bands[3];
 
   __device__ __forceinline__ Term term(u32 column, T value) const { return {value, column}; }
-  __device__ __forceinline__ u32 at(u32 place, u32 name) const {
-    // The place before the first one is above n.
-    const u32 v = place < n ? order[place] : NO_COLUMN;
-    return v != NO_COLUMN && names[v] == name ? v : NO_COLUMN;
-  }
   __device__ __forceinline__ Sum start(u32 row) const {
-    const u32 place = places[row], name = names[row];
-    return {{T{}, T{}, T{}}, {at(place - 1, name), row, at(place + 1, name)}};
+    return {{T{}, T{}, T{}}, {paths.before(row), row, paths.after(row)}};
   }
   __device__ __forceinline__ void add(Sum& sum, const Term& term) const {
     UNROLL for (int k = 0; k < 3; ++k) {
@@ -240,7 +315,7 @@ template <class T> struct TakePaths {
     UNROLL for (int k = 0; k < 3; ++k) sum.v[k] = ::add(sum.v[k], later.v[k]);
   }
   __device__ __forceinline__ void finish(u32 row, const Sum& sum) const {
-    const u32 place = places[row];
+    const u32 place = paths.places[row];
     UNROLL for (int k = 0; k < 3; ++k) bands[k][place] = sum.v[k];
   }
   __device__ __forceinline__ void end() const {}

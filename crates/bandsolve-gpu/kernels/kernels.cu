@@ -13,6 +13,8 @@
 #include "graph.cuh"
 #include "graph_factor.cuh"
 #include "forest.cuh"
+#include "diagonal.cuh"
+#include "single.cuh"
 #include "transform.cuh"
 #include "sweep.cuh"
 #include "dense.cuh"
@@ -123,6 +125,8 @@
 
 #define VECTORS(suffix, T)                                                                                                    \
   extern "C" __global__ void combine_##suffix(Combine<T> all) { combine<T>(all); }                                            \
+  extern "C" __global__ void orthogonalize_##suffix(GramSchmidt<T> all) { orthogonalize<T>(all); }                            \
+  extern "C" __global__ void rotate_##suffix(Rotation<T> all) { rotate<T>(all); }                                             \
   extern "C" __global__ void gather_##suffix(Gather<T> all) { gather<T>(all); }
 
 #define GRAPH(suffix, T)                                                                                                      \
@@ -155,7 +159,23 @@
   extern "C" __global__ void pathlengths_##suffix(u32 n, const Reach* reach, PathTables tables) {                             \
     path_lengths(n, reach, tables);                                                                                           \
   }                                                                                                                           \
-  extern "C" __global__ void pathorder_##suffix(u32 n, PathTables tables, u32* order) { path_order(n, tables, order); }
+  extern "C" __global__ void pathorder_##suffix(u32 n, PathTables tables, u32* order) { path_order(n, tables, order); }       \
+  extern "C" __global__ void weaken_##suffix(SparseRows<T> graph, T* weights, PathOrder paths, T by) {                        \
+    weaken(graph, weights, paths, by);                                                                                        \
+  }                                                                                                                           \
+  extern "C" __global__ void neighbors_##suffix(SparseRows<T> graph, u32* partners) { neighbors(graph, partners); }           \
+  extern "C" __global__ void composed_##suffix(u32 n, const u32* index, const u32* from, u32* out) {                          \
+    composed(n, index, from, out);                                                                                            \
+  }
+
+#define DIAGONAL(suffix, T)                                                                                                   \
+  extern "C" __global__ void diagonal_##suffix(SparseRows<T> a, Diagonal<T> all) { diagonal<T>(a, all); }                     \
+  extern "C" __global__ void productfactor_##suffix(ProductFactor<T> all) { product_factor<T>(all); }
+
+#define ROUNDED(suffix, T)                                                                                                    \
+  extern "C" __global__ void exponent_##suffix(Rounded<T> all) { find_exponent<T>(all); }                                     \
+  extern "C" __global__ void rounded_##suffix(Rounded<T> all) { round_scaled<T>(all); }                                       \
+  extern "C" __global__ void widened_##suffix(Rounded<T> all) { widen_scaled<T>(all); }
 
 #define TRANSFORM(suffix, R)                                                                                                  \
   extern "C" __global__ void transform_##suffix(TransformPass<R> pass) { transform<R>(pass); }

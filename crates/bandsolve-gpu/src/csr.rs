@@ -274,6 +274,10 @@ impl<T: DeviceScalar> DeviceCsr<T> {
         self.values.slice(..)
     }
 
+    pub(crate) fn values_mut(&mut self) -> DeviceSliceMut<'_, T> {
+        self.values.slice_mut(..)
+    }
+
     /// The matrix in the form that the kernels use.
     pub(crate) fn arguments(&self) -> CsrArguments {
         let (pointers, columns) = (self.row_pointers.slice(..), self.column_indices.slice(..));

@@ -72,7 +72,7 @@ impl<'a, T: DeviceScalar> DeviceEigenProblem<'a, T> {
     /// communicator of the solver.
     ///
     /// # Cost
-    /// Memory for at most 2·m + 5 vectors on the device, or 3·m + 6 with B. Here m is `ncv`, and at least k + 17 during a second look.
+    /// Memory for at most m + 5 vectors on the device, or 2·m + 6 with B. Here m is `ncv`, and at least k + 17 during a second look.
     ///
     /// # Errors
     /// Those of [`EigenSolver::hermitian`]; [`Error::Device`](bandsolve::Error::Device).
@@ -136,8 +136,7 @@ impl<'a, T: DeviceScalar> DeviceEigenProblem<'a, T> {
         b.map_or(Ok(()), |b| check_len("rows of B", n, b.rows()))?;
         m.map_or(Ok(()), |m| check_len("rows of the inverse", n, m.rows()))?;
         let search = SearchAnywhere::new(solver, SearchOperator { mass: b.is_some(), transform: self.transform }, n)?;
-        let (work, rotated) = (search.work_vectors(hermitian), search.most_rotated(hermitian));
-        let mut vectors = SystemOnDevice::new(self.device, self.operators, work, rotated)?;
+        let mut vectors = SystemOnDevice::new(self.device, self.operators, search.work_vectors(hermitian))?;
         if let Some(start) = search.start() {
             vectors.vector_mut(VectorId::Rhs).write(start)?;
         }

@@ -3,11 +3,13 @@
 use crate::csr::{DeviceCsr, RowOperation};
 use crate::cut::THREADS;
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, check_len};
-use crate::graph::DeviceGraph;
+use crate::graph::{DeviceGraph, PathOrderArguments};
 use crate::graph_factor::DeviceGraphFactor;
 use crate::launch::Arguments;
-use bandsolve::{Error, Result, interrupt};
-use bandsolve_sparse::GraphFactorOptions;
+use crate::vectors::DeviceVectors;
+use bandsolve::memory::{allocate, collected};
+use bandsolve::{Complex64, Error, Result, interrupt};
+use bandsolve_sparse::{Forest, GraphFactorOptions};
 
 /// A linear forest on a device: disjoint paths that together contain all vertices of a graph.
 ///
@@ -66,11 +68,17 @@ struct PartnersArguments {
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct TakePathsArguments {
-    order: u64,
-    places: u64,
-    names: u64,
-    n: u32,
+    paths: PathOrderArguments,
     bands: [u64; 3],
+}
+
+/// The sums of the weights of each vertex in the form that the kernels use.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct CoverageArguments {
+    paths: PathOrderArguments,
+    all: u64,
+    covered: u64,
 }
 
 /// The two links of each vertex, which leave it in the two directions of its path: the link that each reaches, its distance, and
@@ -85,6 +93,69 @@ struct LinkScan<'a> {
 }
 
 impl DeviceForest {
+    /// Copy a forest to a device.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the number of vertices exceeds 32 bits; [`Error::OutOfMemory`]; [`Error::Device`].
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "emulator")] {
+    /// use bandsolve_gpu::{Device, DeviceForest, Emulation};
+    /// use bandsolve_sparse::Forest;
+    /// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
+    /// let columns = DeviceForest::new(&device, &Forest::grid_lines(2, 2, false)?)?;
+    /// assert_eq!(columns.order().download()?, [0, 2, 1, 3]);
+    /// # }
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn new(device: &Device, forest: &Forest) -> Result<Self> {
+        let (n, most) = (forest.vertices(), u32::MAX as usize - 1);
+        if n > most {
+            return Err(Error::Shape { what: "vertices of a forest on a device", expected: most, got: n });
+        }
+        let upload = |number: &dyn Fn(usize) -> usize| device.upload(&collected((0..n).map(|v| number(v) as u32))?);
+        Ok(Self {
+            device: device.clone(),
+            order: device.upload(&collected(forest.order().map(|v| v as u32))?)?,
+            places: upload(&|v| forest.place(v))?,
+            names: upload(&|v| forest.path(v))?,
+            cycles: forest.cycles(),
+        })
+    }
+
+    /// Return the paths of a [0, 2]-factor, or the path in the given order of the unknowns if it has a larger coverage, as
+    /// [`Forest::heaviest`].
+    ///
+    /// # Errors
+    /// As [`from_factor`](Self::from_factor).
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "emulator")] {
+    /// use bandsolve_gpu::{Device, DeviceCsr, DeviceForest, DeviceGraph, DeviceGraphFactor, Emulation};
+    /// use bandsolve_sparse::{Csr, GraphFactorOptions};
+    /// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
+    /// let a = [(0, 1, 2.0), (1, 0, 2.0), (1, 2, 1.0), (2, 1, 1.0)];
+    /// let graph = DeviceGraph::of(&DeviceCsr::new(&device, &Csr::<f64>::from_triplets(3, 3, &a)?)?)?;
+    /// let factor = DeviceGraphFactor::of(&graph, &GraphFactorOptions::default())?;
+    /// assert_eq!(DeviceForest::heaviest(&graph, &factor)?.coverage(&graph)?, 1.0);
+    /// # }
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn heaviest(graph: &DeviceGraph, factor: &DeviceGraphFactor) -> Result<Self> {
+        let forest = Self::from_factor(graph, factor)?;
+        // Do not compare a matching with paths.
+        if factor.degree() < 2 {
+            return Ok(forest);
+        }
+        let in_order = Self::new(graph.device(), &Forest::in_order(graph.vertices())?)?;
+        if in_order.coverage(graph)? <= forest.coverage(graph)? {
+            return Ok(forest);
+        }
+        Self::from_factor(graph, &DeviceGraphFactor::in_order(graph)?)
+    }
+
     /// Find a [0, 2]-factor of a graph, and return its paths.
     ///
     /// # Errors
@@ -176,6 +247,61 @@ impl DeviceForest {
         &self.device
     }
 
+    /// The vertices path by path, and the place of each vertex.
+    pub(crate) fn into_order_and_places(self) -> [DeviceVec<u32>; 2] {
+        [self.order, self.places]
+    }
+
+    /// The paths in the form that the kernels use.
+    pub(crate) fn arguments(&self) -> PathOrderArguments {
+        PathOrderArguments {
+            order: self.order().address(),
+            places: self.places().address(),
+            names: self.paths().address(),
+            n: self.vertices() as u32,
+        }
+    }
+
+    /// The coverage: the share of the paths in the total edge weight of the graph, from 0 to 1. 0 if the graph has no edges.
+    ///
+    /// Unless a vertex has more than 32 edges, it has the bits of [`Forest::coverage`].
+    ///
+    /// # Cost
+    /// One pass over the graph, and memory for three numbers per vertex. The host waits for the result.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the sizes differ; [`Error::InvalidArgument`] if the graph is on another device; [`Error::Device`].
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "emulator")] {
+    /// use bandsolve_gpu::{Device, DeviceCsr, DeviceForest, DeviceGraph, Emulation};
+    /// use bandsolve_sparse::{Csr, Forest};
+    /// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
+    /// let a = [(0, 1, 1.0), (1, 0, 1.0), (1, 2, 1.0), (2, 1, 1.0), (0, 2, 2.0), (2, 0, 2.0)];
+    /// let graph = DeviceGraph::of(&DeviceCsr::new(&device, &Csr::<f64>::from_triplets(3, 3, &a)?)?)?;
+    /// let forest = DeviceForest::new(&device, &Forest::in_order(3)?)?;
+    /// assert_eq!(forest.coverage(&graph)?, 0.5);
+    /// # }
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn coverage(&self, graph: &DeviceGraph) -> Result<f64> {
+        let n = self.vertices();
+        check_len("vertices of the graph", n, graph.vertices())?;
+        // The sums of the vertices, and ones.
+        let mut sums = DeviceVectors::<f64>::new(graph.device(), n, 3)?;
+        sums.vector_mut(2).write(&allocate(n, 1.0)?)?;
+        let [all, covered] = [0, 1].map(|k| sums.vector(k).address());
+        let arguments = CoverageArguments { paths: self.arguments(), all, covered };
+        // A term is a weight and its column.
+        let operation = RowOperation { ending: "_coverage", term: 2 * size_of::<f64>(), arguments };
+        graph.weights().reduce_rows(&[("forest", &self.device)], operation)?;
+        let mut totals = [Complex64::ZERO; 2];
+        sums.combine(0, &[], &[(2, 0), (2, 1)], &mut totals)?;
+        let [all, covered] = totals.map(|sum| sum.re);
+        Ok(if all > 0.0 { covered / all } else { 0.0 })
+    }
+
     /// Extract the tridiagonal matrix of the forest: the diagonal of a matrix and its entries along the paths, in the order of the forest.
     ///
     /// Entries at the same position are added up. In rows of at most 32 entries, the sums have the bits of
@@ -204,13 +330,7 @@ impl DeviceForest {
         let bands = [("sub", sub.as_slice()), ("diag", diag.as_slice()), ("sup", sup.as_slice())];
         bands.iter().try_for_each(|(name, band)| check_len(name, n, band.len()))?;
         let [sub, diag, sup] = bands.map(|(name, band)| (name, band.device()));
-        let arguments = TakePathsArguments {
-            order: self.order().address(),
-            places: self.places().address(),
-            names: self.paths().address(),
-            n: n as u32,
-            bands: bands.map(|(_, band)| band.address()),
-        };
+        let arguments = TakePathsArguments { paths: self.arguments(), bands: bands.map(|(_, band)| band.address()) };
         // A term is a number and its column.
         let term = (size_of::<T>() + size_of::<u32>()).next_multiple_of(T::REAL_BYTES);
         let operation = RowOperation { ending: "_paths", term, arguments };

@@ -1,7 +1,9 @@
 //! The weighted graph of a matrix on a device.
 
 use crate::csr::{DeviceCsr, TILE};
+use crate::cut::THREADS;
 use crate::device::{Device, DeviceScalar, DeviceSlice, check_len};
+use crate::diagonal::inverse_moduli;
 use crate::launch::Arguments;
 use bandsolve::{Error, Result};
 use bandsolve_sparse::Graph;
@@ -74,6 +76,34 @@ impl DeviceGraph {
         Self::made(a, Some(moduli.into()))
     }
 
+    /// Make the graph of a matrix with weights that do not depend on the scaling of its rows, as [`comparable_graph`](bandsolve_sparse::comparable_graph).
+    ///
+    /// # Cost
+    /// As [`of`](Self::of), and one more pass over the matrix on the device.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of); [`Error::Singular`] as [`DiagonalRule::of`](bandsolve_sparse::DiagonalRule::of).
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "emulator")] {
+    /// use bandsolve_gpu::{Device, DeviceCsr, DeviceForest, DeviceGraph, Emulation};
+    /// use bandsolve_sparse::{Csr, GraphFactorOptions};
+    /// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
+    /// // The edge 1–2 is heavier once each row is divided by its diagonal.
+    /// let a = [(0, 0, 8.0), (0, 1, 2.0), (1, 0, 2.0), (1, 1, 8.0), (1, 2, 1.0), (2, 1, 1.0), (2, 2, 1.0)];
+    /// let a = DeviceCsr::new(&device, &Csr::<f64>::from_triplets(3, 3, &a)?)?;
+    /// let mut options = GraphFactorOptions::default();
+    /// options.degree = 1;
+    /// let forest = DeviceForest::of(&DeviceGraph::comparable(&a)?, &options)?;
+    /// assert_eq!(forest.paths().download()?, [0, 1, 1]);
+    /// # }
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn comparable<T: DeviceScalar>(a: &DeviceCsr<T>) -> Result<Self> {
+        Self::weighted(a, &inverse_moduli(a)?)
+    }
+
     fn made<T: DeviceScalar>(a: &DeviceCsr<T>, moduli: Option<DeviceSlice<'_, f64>>) -> Result<Self> {
         let n = a.rows();
         check_len("columns of a square matrix", n, a.columns())?;
@@ -120,6 +150,36 @@ impl DeviceGraph {
     pub(crate) fn weights(&self) -> &DeviceCsr<f64> {
         &self.weights
     }
+
+    /// A copy, which shares the pattern.
+    pub(crate) fn duplicated(&self) -> Result<Self> {
+        let mut weights = self.weights.with_zeros()?;
+        weights.values_mut().copy_from(self.weights.values())?;
+        Ok(Self { weights })
+    }
+
+    /// Multiply the weights of the edges along the paths of a forest by ω. ω = 0 gives them the weight 0.
+    pub(crate) fn weaken(&mut self, paths: PathOrderArguments, omega: f64) -> Result<()> {
+        if self.vertices() == 0 {
+            return Ok(());
+        }
+        let weights = self.weights.values().address();
+        let arguments = Arguments::default().with(self.weights.arguments()).with(weights).with(paths);
+        let arguments = arguments.with(1.0 - omega);
+        let blocks = self.vertices().div_ceil(THREADS as usize);
+        // SAFETY: these are the kernel's arguments. The weights are borrowed exclusively.
+        unsafe { arguments.launch(self.device(), "weaken_f64", blocks, 0) }
+    }
+}
+
+/// The paths of a forest in the form that the kernels use (`forest.cuh`).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct PathOrderArguments {
+    pub order: u64,
+    pub places: u64,
+    pub names: u64,
+    pub n: u32,
 }
 
 fn check_vertices(n: usize) -> Result<()> {

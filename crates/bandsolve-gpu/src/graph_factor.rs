@@ -108,6 +108,18 @@ impl DeviceGraphFactor {
         Ok(Self { device, degree: options.degree, vertices: n, partners, rounds, maximal })
     }
 
+    /// The edges between vertices that are neighbors in the order of all vertices.
+    pub(crate) fn in_order(graph: &DeviceGraph) -> Result<Self> {
+        let (n, device) = (graph.vertices(), graph.device().clone());
+        let partners = device.zeros(2 * n)?;
+        let arguments = Arguments::default().with(graph.weights().arguments()).with(partners.slice(..).address());
+        if n > 0 {
+            // SAFETY: these are the kernel's arguments, and the array has two elements per vertex.
+            unsafe { arguments.launch(&device, "neighbors_f64", n.div_ceil(THREADS as usize), 0) }?;
+        }
+        Ok(Self { device, degree: 2, vertices: n, partners, rounds: 1, maximal: true })
+    }
+
     /// The maximum number n of edges per vertex.
     pub fn degree(&self) -> usize {
         self.degree

@@ -58,7 +58,7 @@ pub fn solve_krylov<T: DeviceScalar>(
     let preconditioner = m.map(|m| if m.changes() { Preconditioning::Changing } else { Preconditioning::Constant });
     let device = rhs.slice(..).device().clone();
     let operators = DeviceOperators { a, b: None, m };
-    let mut system = SystemOnDevice::new(&device, operators, solver.work_vectors(n, preconditioner), 0)?;
+    let mut system = SystemOnDevice::new(&device, operators, solver.work_vectors(n, preconditioner))?;
     system.vector_mut(VectorId::Rhs).copy_from(rhs.slice(..))?;
     system.vector_mut(VectorId::Solution).copy_from(x.slice(..))?;
     let report = solver.solve_vectors(&mut system, n, preconditioner);

@@ -31,7 +31,7 @@
 //! | Factor once, solve many times | [`DeviceSolver::factor`], [`Factored`] |
 //! | Solve with a matrix in host memory | [`Device::factor`], [`OnDevice`] |
 //! | Multiply with a sparse matrix, compute residuals | [`DeviceCsr`] |
-//! | Solve with a sparse matrix by a Krylov method | [`solve_krylov`], [`DeviceOperator`], [`DevicePreconditioner`] |
+//! | Solve with a sparse matrix by a Krylov method | [`solve_krylov`], [`DeviceOperator`], [`DevicePreconditioner`], [`DeviceSingleInverse`] |
 //! | Find paths along the strongest couplings of a sparse matrix | [`DeviceGraph`], [`DeviceGraphFactor`], [`DeviceForest`] |
 //! | Find eigenvalues of a sparse matrix or another operator | [`DeviceEigenProblem`] |
 //! | Linear combinations and inner products for Krylov methods | [`DeviceVectors`] |
@@ -81,6 +81,7 @@ mod cuda;
 mod cut;
 mod dense;
 mod device;
+mod diagonal;
 mod eigen;
 #[cfg(feature = "emulator")]
 mod emulated;
@@ -100,6 +101,7 @@ mod precond;
 mod program;
 mod rhs;
 mod scan;
+mod single;
 mod solver;
 mod sparse;
 mod spread;
@@ -121,6 +123,7 @@ pub use matrix::DeviceMatrix;
 pub use operator::DeviceOperator;
 pub use poisson::DevicePoisson;
 pub use precond::DevicePreconditioner;
+pub use single::{DeviceSingleInverse, DeviceSingleMatrix};
 pub use solver::{DeviceSolver, DeviceStatus, Factored, Pending};
 pub use sparse::{DeviceCsc, DeviceCscMut};
 pub use spread::Spread;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 const LONGEST: u64 = 1 << 26;
 
 /// The kernels and their headers, in the order of their dependencies.
-const SOURCES: [&str; 23] = [
+const SOURCES: [&str; 25] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
@@ -30,6 +30,8 @@ const SOURCES: [&str; 23] = [
     include_str!("../kernels/graph.cuh"),
     include_str!("../kernels/graph_factor.cuh"),
     include_str!("../kernels/forest.cuh"),
+    include_str!("../kernels/diagonal.cuh"),
+    include_str!("../kernels/single.cuh"),
     include_str!("../kernels/box.cuh"),
     include_str!("../kernels/transform.cuh"),
     include_str!("../kernels/sweep.cuh"),
@@ -41,7 +43,7 @@ const SOURCES: [&str; 23] = [
 pub const INSTANCES: &str = include_str!("../kernels/instances.h");
 
 /// The kinds of families, and the names of their kernels (`kernels.cu`).
-pub const FAMILIES: [(&str, &[&str]); 19] = [
+pub const FAMILIES: [(&str, &[&str]); 21] = [
     ("RPTS", &["reduce", "substitute", "finish"]),
     ("RESIDUAL", &["residual", "repair"]),
     ("CORRECT", &["correct", "summarize"]),
@@ -53,10 +55,15 @@ pub const FAMILIES: [(&str, &[&str]); 19] = [
     ("CYCLIC", &["cyclic", "spikereduce", "spikesubstitute"]),
     ("PRODUCT", &["product", "join"]),
     ("LARGEST", &["largest"]),
-    ("VECTORS", &["combine", "gather"]),
+    ("VECTORS", &["combine", "orthogonalize", "rotate", "gather"]),
     ("GRAPH", &["weights"]),
     ("CONFIRM", &["confirm"]),
-    ("FOREST", &["links", "weakest", "farthest", "breakcycles", "pathlengths", "pathorder"]),
+    (
+        "FOREST",
+        &["links", "weakest", "farthest", "breakcycles", "pathlengths", "pathorder", "weaken", "neighbors", "composed"],
+    ),
+    ("DIAGONAL", &["diagonal", "productfactor"]),
+    ("ROUNDED", &["exponent", "rounded", "widened"]),
     ("TRANSFORM", &["transform"]),
     ("SWEEP", &["sweepfactors", "sweep"]),
     ("BOX", &["boxresidual", "boxshift"]),
@@ -270,11 +277,18 @@ mod tests {
             "product_c64_residual",
             "product_f64_argmax2",
             "combine_c32",
+            "orthogonalize_c64",
+            "rotate_f32",
             "weights_c64",
             "product_f64_propose4",
             "confirm_f64_2",
             "breakcycles_f64",
             "product_c64_paths",
+            "product_f64_coverage",
+            "weaken_f64",
+            "diagonal_c64",
+            "productfactor_c32",
+            "rounded_c64",
             "transform_f64",
             "sweep_f32",
             "boxresidual_f32",

@@ -4,7 +4,6 @@ use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut};
 use crate::operator::DeviceOperator;
 use crate::vectors::DeviceVectors;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
-use bandsolve::memory::collected;
 use bandsolve::vectors::{LinearCombination, Operator, Reducer, VectorId, Vectors, narrow, times, widen};
 use bandsolve::{Alone, Complex64, Error, RealScalar, Result};
 use bandsolve_kernel::view::View;
@@ -30,8 +29,6 @@ fn number(id: VectorId) -> usize {
 pub(crate) struct SystemOnDevice<'a, T: DeviceScalar> {
     operators: DeviceOperators<'a, T>,
     vectors: DeviceVectors<T>,
-    /// The number of the first vector that holds results of a rotation.
-    rotated: usize,
     error: Option<Error>,
 }
 
@@ -44,10 +41,9 @@ pub(crate) struct DeviceOperators<'a, T: DeviceScalar> {
 }
 
 impl<'a, T: DeviceScalar> SystemOnDevice<'a, T> {
-    /// Allocate this number of work vectors, and scratch for the rotation of a basis of `rotated` vectors.
-    pub fn new(device: &Device, operators: DeviceOperators<'a, T>, work: usize, rotated: usize) -> Result<Self> {
-        let vectors = DeviceVectors::new(device, operators.a.rows(), OTHERS + work + rotated)?;
-        Ok(Self { operators, vectors, rotated: OTHERS + work, error: None })
+    /// Allocate this number of work vectors.
+    pub fn new(device: &Device, operators: DeviceOperators<'a, T>, work: usize) -> Result<Self> {
+        Ok(Self { operators, vectors: DeviceVectors::new(device, operators.a.rows(), OTHERS + work)?, error: None })
     }
 
     /// The elements of a vector.
@@ -115,38 +111,6 @@ impl<'a, T: DeviceScalar> SystemOnDevice<'a, T> {
         }
     }
 
-    /// h = Vᴴ·w with the vectors from `basis` on.
-    fn project(&mut self, basis: usize, w: usize, h: &mut [Complex64]) -> Result<()> {
-        const TOGETHER: usize = DeviceVectors::<f64>::MAX_DOTS;
-        for (block, h) in h.chunks_mut(TOGETHER).enumerate() {
-            let pairs: [_; TOGETHER] = core::array::from_fn(|k| (basis + block * TOGETHER + k, w));
-            self.vectors.combine(0, &[], &pairs[..h.len()], h)?;
-        }
-        Ok(())
-    }
-
-    /// y ← y − V·c with the vectors from `basis` on.
-    fn subtract(&mut self, y: usize, basis: usize, c: &[Complex64]) -> Result<()> {
-        const TOGETHER: usize = DeviceVectors::<f64>::MAX_TERMS - 1;
-        for (block, c) in c.chunks(TOGETHER).enumerate() {
-            let mut terms = [(ONE, y); TOGETHER + 1];
-            let of_basis = c.iter().enumerate().map(|(k, c)| (-c, basis + block * TOGETHER + k));
-            terms[1..].iter_mut().zip(of_basis).for_each(|(to, term)| *to = term);
-            self.vectors.combine(y, &terms[..=c.len()], &[], &mut [])?;
-        }
-        Ok(())
-    }
-
-    /// V ← V·Q with the vectors from `basis` on.
-    fn try_rotate(&mut self, basis: usize, q: View<'_, Complex64>) -> Result<()> {
-        for j in 0..q.ncols() {
-            let minus: Vec<Complex64> = collected(q.column(j).iter().map(|q| -q))?;
-            self.vectors.vector_mut(self.rotated + j).clear()?;
-            self.subtract(self.rotated + j, basis, &minus)?;
-        }
-        (0..q.ncols()).try_for_each(|j| self.vectors.combine(basis + j, &[(ONE, self.rotated + j)], &[], &mut []))
-    }
-
     /// Replace a vector by new elements that the host computes from those of another vector.
     fn on_host(&mut self, (from, to): (usize, usize), new: impl Fn(usize, T) -> T) -> Result<()> {
         let mut elements = self.vectors.vector(from).download()?;
@@ -209,25 +173,26 @@ impl<T: DeviceScalar> Vectors for SystemOnDevice<'_, T> {
         h: &mut [Complex64],
         again: &mut [Complex64],
     ) -> f64 {
-        let ([basis, dual], at) = ([OTHERS + basis, OTHERS + dual], number(w));
-        for h in [&mut *h, &mut *again] {
-            let result = self.project(dual, at, h).and_then(|()| self.subtract(at, basis, h));
-            if result.is_err() {
-                self.note(result);
-                return f64::NAN;
+        let bases = [OTHERS + basis, OTHERS + dual];
+        match self.vectors.orthogonalize(bases, number(w), h, again) {
+            Ok(squared) => {
+                h.iter_mut().zip(&*again).for_each(|(h, again)| *h += *again);
+                self.root(squared, w)
+            }
+            Err(error) => {
+                self.note(Err(error));
+                f64::NAN
             }
         }
-        h.iter_mut().zip(&*again).for_each(|(h, again)| *h += *again);
-        self.norm(w)
     }
 
     fn rotate(&mut self, basis: usize, q: View<'_, Complex64>) {
-        let result = self.try_rotate(OTHERS + basis, q);
+        let result = self.vectors.rotate(OTHERS + basis, q);
         self.note(result);
     }
 
     fn subtract_combination(&mut self, y: VectorId, basis: usize, c: &[Complex64]) {
-        let result = self.subtract(number(y), OTHERS + basis, c);
+        let result = self.vectors.subtract_combination(number(y), OTHERS + basis, c);
         self.note(result);
     }
 

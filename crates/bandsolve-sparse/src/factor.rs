@@ -64,6 +64,18 @@ impl GraphFactorOptions {
         }
     }
 
+    /// The options for forest l = 0, 1, … of a preconditioner, each of which has its own seed.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve_sparse::GraphFactorOptions;
+    /// assert_eq!(GraphFactorOptions::default().of_forest(2).seed, 2);
+    /// ```
+    #[must_use]
+    pub fn of_forest(&self, l: usize) -> Self {
+        Self { seed: self.seed.wrapping_add(l as u64), ..*self }
+    }
+
     /// Whether vertices propose only to vertices with the other charge in this round.
     ///
     /// # Panics

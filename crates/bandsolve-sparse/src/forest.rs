@@ -146,6 +146,26 @@ impl Forest {
         Self::placed(paths, collected(vertices.map(|v| of(v).1 as u32))?, 0)
     }
 
+    /// The lines of a grid of n vertices along its rows, and those along its columns: see [`grid_lines`](Self::grid_lines).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if n is not `columns` × `rows`; [`Error::OutOfMemory`].
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve_sparse::Forest;
+    /// let [along_rows, along_columns] = Forest::grid_axes(6, [3, 2])?;
+    /// assert_eq!([along_rows.path(5), along_columns.path(5)], [3, 2]);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn grid_axes(n: usize, [columns, rows]: [usize; 2]) -> Result<[Self; 2]> {
+        if columns.checked_mul(rows) != Some(n) {
+            let got = columns.saturating_mul(rows);
+            return Err(Error::Shape { what: "unknowns of the grid", expected: n, got });
+        }
+        Ok([Self::grid_lines(columns, rows, true)?, Self::grid_lines(columns, rows, false)?])
+    }
+
     /// A forest from the path of every vertex and its position on this path.
     fn placed(paths: Vec<u32>, positions: Vec<u32>, cycles: usize) -> Result<Self> {
         let n = paths.len();

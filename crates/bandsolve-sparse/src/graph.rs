@@ -6,9 +6,13 @@ use crate::row_builder::{BuiltRows, make_rows};
 use crate::tuning::LINEAR_SEARCH_MAX_ENTRIES;
 use bandsolve::matrix::Index;
 use bandsolve::memory::{allocate, collected, copied};
+use bandsolve::vectors::PIECE;
 use bandsolve::{Error, RealScalar, Result, Scalar, interrupt};
 use bandsolve_kernel::by_type;
 use core::sync::atomic::{AtomicBool, Ordering};
+
+/// Partial sums of the weights of a piece of vertices.
+const PARTIAL_SUMS: usize = 8;
 
 /// The undirected weighted graph of a square matrix.
 ///
@@ -117,19 +121,27 @@ impl Graph {
         Ok(Graph { rows: rows? })
     }
 
-    /// The share of the edges for which `taken(v)(u)` holds in the total weight. 0 if the graph has no edges.
+    /// The share of the edges for which `selected(v)(u)` is true in the total weight. 0 if the graph has no edges.
+    ///
+    /// A GPU computes the same sums: those of each vertex first, then eight partial sums of each piece of vertices, as of the inner product of two vectors.
     pub(crate) fn share<E: Fn(usize) -> bool>(&self, selected: impl Fn(usize) -> E) -> f64 {
-        let (mut all, mut selected_weight) = (0.0, 0.0);
-        for v in 0..self.vertices() {
+        let of_vertex = |v: usize| {
             let selected = selected(v);
-            for (u, weight) in self.edges(v) {
-                all += weight;
-                if selected(u) {
-                    selected_weight += weight;
-                }
+            self.edges(v).fold([0.0, 0.0], |[all, share], (u, weight)| {
+                [all + weight, if selected(u) { share + weight } else { share }]
+            })
+        };
+        let (n, add) = (self.vertices(), |[a, b]: [f64; 2], [c, d]: [f64; 2]| [a + c, b + d]);
+        let of_piece = |first: usize| {
+            let mut partial = [[0.0; 2]; PARTIAL_SUMS];
+            for v in first..(first + PIECE).min(n) {
+                let sum = &mut partial[(v - first) % PARTIAL_SUMS];
+                *sum = add(*sum, of_vertex(v));
             }
-        }
-        if all > 0.0 { selected_weight / all } else { 0.0 }
+            partial.into_iter().fold([0.0; 2], add)
+        };
+        let [all, share] = (0..n).step_by(PIECE).map(of_piece).fold([0.0; 2], add);
+        if all > 0.0 { share / all } else { 0.0 }
     }
 
     /// The coverage of the path in the given order: the share of the edges between unknowns i and i + 1 in the total weight (c_id in the

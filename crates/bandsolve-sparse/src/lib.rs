@@ -136,6 +136,6 @@ pub use precond::*;
 pub use prepared::PreparedProduct;
 pub use reduce::{ProductPlan, ProductSchedule, RowReduction, reduce_rows};
 pub use row_maxima::{RowArgMax, RowArgMax2, RowMax, RowMaxWithColumn};
-pub use single::{DoubleScalar, SingleInverse};
+pub use single::{DoubleScalar, ScaledSingle, SingleInverse};
 pub use stencils::{MODEL_PROBLEMS, ModelProblem, nine_point, seven_point, twenty_seven_point};
 pub use structure::{EntryList, MatrixForm, Structure};

@@ -40,6 +40,54 @@ impl DoubleScalar for Complex64 {
     type Single = Complex32;
 }
 
+/// A matrix R·A in single precision, with powers of two R that scale its rows to the range of single precision.
+///
+/// If one scale suffices for all rows, R is a multiple of the unit matrix.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::{Csr, ScaledSingle};
+/// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4e100), (1, 1, 3e100)])?;
+/// let single = ScaledSingle::new(&a)?;
+/// assert_eq!(single.matrix().row(1).collect::<Vec<_>>(), [(1, (3e100 * single.scale(1)) as f32)]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ScaledSingle<T: DoubleScalar> {
+    scale: RowScale,
+    a: Csr<'static, T::Single, u32>,
+}
+
+impl<T: DoubleScalar> ScaledSingle<T> {
+    /// Scale and round a square matrix.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](bandsolve::Error::Shape) if the matrix is not square; [`Error::OutOfMemory`](bandsolve::Error::OutOfMemory).
+    pub fn new<I: Index>(a: &Csr<'_, T, I>) -> Result<Self> {
+        check("columns of a square matrix", a.rows(), a.columns())?;
+        let a = a.narrow()?;
+        let scale = RowScale::of(&a)?;
+        let (pointers, columns, _) = a.parts();
+        let mut values = reserved(a.entries())?;
+        for i in 0..a.rows() {
+            let scale = scale.at(i);
+            values.extend(a.row(i).map(|(_, value)| cast::<_, T::Single>(value.scale(scale))));
+        }
+        let a = Csr::from_rows(a.columns(), copied(pointers)?, copied(columns)?, values);
+        Ok(Self { scale, a })
+    }
+
+    /// The matrix R·A.
+    pub fn matrix(&self) -> &Csr<'static, T::Single, u32> {
+        &self.a
+    }
+
+    /// The power of two of a row.
+    pub fn scale(&self, row: usize) -> f64 {
+        self.scale.at(row)
+    }
+}
+
 /// An approximate inverse z ≈ A⁻¹·r in single precision, for a solve in double precision.
 ///
 /// It applies a preconditioner, or runs a Krylov method with this preconditioner ([`with_solver`](Self::with_solver)). Single precision needs half
@@ -69,9 +117,7 @@ impl DoubleScalar for Complex64 {
 /// # Cost
 /// It keeps a copy of A in single precision, and a second one for preconditioners that keep A.
 pub struct SingleInverse<T: DoubleScalar> {
-    scale: RowScale,
-    /// The scaled matrix.
-    a: Csr<'static, T::Single, u32>,
+    of: ScaledSingle<T>,
     preconditioner: Preconditioner<'static, T::Single>,
     solver: Option<KrylovSolver<'static>>,
     iterations: AtomicUsize,
@@ -89,18 +135,9 @@ impl<T: DoubleScalar> SingleInverse<T> {
     /// # Errors
     /// As [`Preconditioner::new`].
     pub fn new<I: Index>(a: &Csr<'_, T, I>, kind: PreconditionerKind, options: &PreconditionerOptions) -> Result<Self> {
-        check("columns of a square matrix", a.rows(), a.columns())?;
-        let a = a.narrow()?;
-        let scale = RowScale::of(&a)?;
-        let (pointers, columns, _) = a.parts();
-        let mut values = reserved(a.entries())?;
-        for i in 0..a.rows() {
-            let scale = scale.at(i);
-            values.extend(a.row(i).map(|(_, value)| cast::<_, T::Single>(value.scale(scale))));
-        }
-        let single = Csr::from_rows(a.columns(), copied(pointers)?, copied(columns)?, values);
-        let preconditioner = Preconditioner::from_csr(single.duplicated()?, kind, options)?;
-        Ok(Self { scale, a: single, preconditioner, solver: None, iterations: AtomicUsize::new(0) })
+        let of = ScaledSingle::new(a)?;
+        let preconditioner = Preconditioner::from_csr(of.a.duplicated()?, kind, options)?;
+        Ok(Self { of, preconditioner, solver: None, iterations: AtomicUsize::new(0) })
     }
 
     /// Run this Krylov method in each application, up to the tolerance and the maximum number of iterations of `solver`.
@@ -128,19 +165,19 @@ impl<T: DoubleScalar> SingleInverse<T> {
 
 impl<T: DoubleScalar> LinearOperator<T> for SingleInverse<T> {
     fn rows(&self) -> usize {
-        self.a.rows()
+        self.of.a.rows()
     }
 
     fn columns(&self) -> usize {
-        self.a.rows()
+        self.of.a.rows()
     }
 
     fn apply_scratch(&self) -> StackReq {
         let solve = match &self.solver {
-            Some(solver) => solver.scratch(&self.a, self.inner()),
+            Some(solver) => solver.scratch(&self.of.a, self.inner()),
             None => self.preconditioner.apply_scratch(),
         };
-        rounded_scratch::<T::Single>(self.a.rows(), solve)
+        rounded_scratch::<T::Single>(self.of.a.rows(), solve)
     }
 
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
@@ -153,11 +190,11 @@ impl<T: DoubleScalar> LinearOperator<T> for SingleInverse<T> {
     }
 
     fn apply_step(&self, step: usize, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
-        apply_rounded(&self.scale, (x, y), stack, |rhs, z, stack| match &self.solver {
+        apply_rounded(&self.of.scale, (x, y), stack, |rhs, z, stack| match &self.solver {
             Some(solver) => {
                 z.fill(T::Single::ZERO);
                 let watch = &mut |_: IterationProgress<'_, T::Single>| ControlFlow::Continue(());
-                let report = solver.solve_with(&self.a, self.inner(), rhs, z, watch, stack)?;
+                let report = solver.solve_with(&self.of.a, self.inner(), rhs, z, watch, stack)?;
                 self.iterations.fetch_add(report.iterations, Ordering::Relaxed);
                 Ok(())
             }

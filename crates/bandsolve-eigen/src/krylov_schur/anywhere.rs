@@ -37,14 +37,10 @@ impl<'s, T: Scalar> SearchAnywhere<'s, T> {
         self.solver.start
     }
 
-    /// The largest number of vectors that a restart rotates.
-    pub fn most_rotated(&self, hermitian: bool) -> usize {
-        Dimensions::of(&self.solver.settings, hermitian, self.rows).most
-    }
-
     /// Number of work vectors that the search needs.
     pub fn work_vectors(&self, hermitian: bool) -> usize {
-        work_vectors(self.most_rotated(hermitian), self.operator.mass && hermitian)
+        let most = Dimensions::of(&self.solver.settings, hermitian, self.rows).most;
+        work_vectors(most, self.operator.mass && hermitian)
     }
 
     fn vectors<'v>(&self, of: &'v mut dyn Vectors) -> SearchVectors<'v> {

@@ -8,6 +8,9 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(crate) use tests::watched;
+
 use crate::dense::DenseBatch;
 use crate::device::{Backend, HeldResource, Launch, Limits};
 use bandsolve::{Error, Result};

@@ -1,23 +1,32 @@
-//! Preconditioners on a device: operators z = M⁻¹·r whose systems were set up on the CPU.
+//! Preconditioners on a device: operators z = M⁻¹·r.
 
+mod forests;
+mod incomplete;
 mod multigrid;
 mod systems;
+#[cfg(all(test, feature = "emulator"))]
+mod tests;
 
 use crate::csr::DeviceCsr;
 use crate::device::{DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, check_len};
+use crate::diagonal::{inverse_diagonal, product_diagonals};
+use crate::forest::DeviceForest;
 use crate::operator::DeviceOperator;
-use bandsolve::matrix::Index;
 use bandsolve::{Error, Result};
-use bandsolve_sparse::{Csr, MultigridOptions, MultigridParts, Preconditioner, PreconditionerKind};
-use bandsolve_sparse::{PreconditionerOptions, PreconditionerParts};
+use bandsolve_sparse::PreconditionerParts;
+use bandsolve_sparse::{Forest, IncompleteInverse, MultigridOptions, MultigridParts};
+use bandsolve_sparse::{PairForestSystem, Preconditioner, PreconditionerKind, PreconditionerOptions};
+use incomplete::IncompleteTriangles;
 use multigrid::Multigrid;
 use std::sync::{Mutex, PoisonError};
-use systems::{ForestSystems, Gather};
+use systems::{ForestOnDevice, ForestSystems, Gather};
 
 /// A preconditioner on a device, for [`solve_krylov`](crate::solve_krylov).
 ///
-/// The CPU sets it up as it does [`Preconditioner`]: it finds the linear forests and the entries of their systems. The device solves these systems with
+/// It has the diagonals, linear forests and systems of [`Preconditioner`]. The device finds them from the matrix in its memory, and solves the systems with
 /// RPTS, without stored factors. They are not verified, since the Krylov method computes its own residual.
+///
+/// The CPU sets up `forest-block`, `mos-a`, `ilu-isai` and `amg-lines`, and chooses the kind for `auto`. The matrix is copied to the host for these kinds.
 ///
 /// | kind | launches of one application, besides those of m tridiagonal solves |
 /// | --- | --- |
@@ -25,6 +34,7 @@ use systems::{ForestSystems, Gather};
 /// | `tridiagonal`, `forest`, `forest-block`, `alt-o:m` | 2 |
 /// | `alt-i:m`, `adi:NXxNY` | 2·m, and m − 1 products with A |
 /// | `mos-d:m`, `mos-a:m` | m + 1 |
+/// | `ilu-isai:s` | 4·s, and 4·s + 2 products with a triangle |
 ///
 /// `amg-lines` runs its cycle on the device, in the precision of the matrix. The host solves the coarsest level, of some hundred unknowns.
 ///
@@ -39,7 +49,7 @@ use systems::{ForestSystems, Gather};
 /// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
 /// let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (20, 30));
 /// let on_device = DeviceCsr::new(&device, &a)?;
-/// let m = DevicePreconditioner::new(&on_device, &a, "alt-i:2".parse().expect("a name"), &Default::default())?;
+/// let m = DevicePreconditioner::new(&on_device, "alt-i:2".parse().expect("a name"), &Default::default())?;
 /// let (rhs, mut x) = (device.upload(&[1.0; 600])?, device.zeros(600)?);
 /// let solver = KrylovSolver::new(KrylovMethod::Gmres { restart: 20 });
 /// assert!(solve_krylov(&solver, &on_device, Some(&m), &rhs, &mut x)?.converged());
@@ -68,65 +78,125 @@ enum PartsOnDevice<T: DeviceScalar> {
     Outer(ForestSystems<T>),
     /// z = M₁⁻¹ ··· Mₘ⁻¹·T⁻¹·r, with the diagonal of T⁻¹.
     Product(DeviceVec<T>, ForestSystems<T>),
+    Incomplete(Box<IncompleteTriangles<T>>),
     Multigrid(Multigrid<T>),
 }
 
+/// Parts, with their kind, in which the number of forests is known.
+type KnownParts<T> = (PartsOnDevice<T>, PreconditionerKind);
+
 impl<T: DeviceScalar> PartsOnDevice<T> {
-    fn new<I: Index>(
-        on_device: &DeviceCsr<T>,
-        a: &Csr<'_, T, I>,
+    fn new(a: &DeviceCsr<T>, kind: PreconditionerKind, options: &PreconditionerOptions) -> Result<KnownParts<T>> {
+        let (device, n) = (a.device(), a.rows());
+        let mut known_kind = kind;
+        let parts = match kind {
+            PreconditionerKind::Identity => Self::Diagonal(None),
+            PreconditionerKind::Diagonal(rule) => Self::Diagonal(Some(inverse_diagonal(a, rule)?)),
+            PreconditionerKind::Tridiagonal => {
+                Self::Inner(systems(a, vec![DeviceForest::new(device, &Forest::in_order(n)?)?])?)
+            }
+            PreconditionerKind::Forest => Self::Inner(systems(a, vec![forests::heaviest(a, &options.factors)?])?),
+            PreconditionerKind::ForestBlock => {
+                let system = PairForestSystem::new(&a.download()?, &options.factors)?;
+                Self::Inner(ForestSystems::new(device, vec![ForestOnDevice::of_pairs(device, &system)?])?)
+            }
+            PreconditionerKind::AltInner(m) => {
+                let systems = systems(a, forests::forests(a, m, options)?)?;
+                known_kind = PreconditionerKind::AltInner(systems.count());
+                Self::Inner(systems)
+            }
+            PreconditionerKind::AltOuter(m) => {
+                let systems = systems(a, forests::forests(a, m, options)?)?;
+                known_kind = PreconditionerKind::AltOuter(systems.count());
+                Self::Outer(systems)
+            }
+            PreconditionerKind::ProductDiagonal(m) => {
+                let mut without_shared_edges = *options;
+                without_shared_edges.omega = 0.0;
+                let forests = forests::forests(a, m, &without_shared_edges)?;
+                known_kind = PreconditionerKind::ProductDiagonal(forests.len());
+                Self::diagonal_product(a, forests)?
+            }
+            PreconditionerKind::ProductAdaptive { scaled, .. } => {
+                let (parts, forests) = Self::adaptive_product(a, kind, options)?;
+                known_kind = PreconditionerKind::ProductAdaptive { forests, scaled };
+                parts
+            }
+            PreconditionerKind::Grid { columns, rows } => {
+                let [along_rows, along_columns] = Forest::grid_axes(n, [columns, rows])?;
+                let forests = vec![DeviceForest::new(device, &along_rows)?, DeviceForest::new(device, &along_columns)?];
+                Self::Inner(systems(a, forests)?)
+            }
+            PreconditionerKind::IluIsai(sweeps) => {
+                let m = IncompleteInverse::new(&a.download()?, sweeps)?;
+                Self::Incomplete(IncompleteTriangles::new(device, &m, sweeps)?.into())
+            }
+            PreconditionerKind::AmgLines(forests) => {
+                let mut multigrid = MultigridOptions::default();
+                (multigrid.forests, multigrid.omega, multigrid.factors) = (forests, options.omega, options.factors);
+                Self::Multigrid(Multigrid::new(device, MultigridParts::new(&a.download()?, &multigrid)?)?)
+            }
+            PreconditionerKind::Auto => {
+                let chosen = Preconditioner::new(&a.download()?, kind, options)?.kind();
+                return Self::new(a, chosen, options);
+            }
+            // `ilu0`
+            _ => {
+                let what = "`ilu0`; choose another kind, for example `ilu-isai`";
+                return Err(Error::Unsupported { method: "a preconditioner on a device", what });
+            }
+        };
+        Ok((parts, known_kind))
+    }
+
+    /// MOS-d.
+    fn diagonal_product(a: &DeviceCsr<T>, forests: Vec<DeviceForest>) -> Result<Self> {
+        let m = forests.len();
+        let diagonals = product_diagonals(a, m)?;
+        let factors = forests.into_iter().enumerate();
+        let factors = factors.map(|(l, forest)| ForestOnDevice::factor_of_product(a, forest, (&diagonals, m, l)));
+        let systems = ForestSystems::of_product(a.device(), factors.collect::<Result<_>>()?)?;
+        let [inverse, _] = diagonals;
+        Ok(Self::Product(inverse, systems))
+    }
+
+    /// MOS-a, which the host sets up. Returns the number of forests, too.
+    fn adaptive_product(
+        a: &DeviceCsr<T>,
         kind: PreconditionerKind,
         options: &PreconditionerOptions,
-    ) -> Result<Self> {
-        let device = on_device.device();
-        if let PreconditionerKind::AmgLines(forests) = kind {
-            let mut multigrid = MultigridOptions::default();
-            (multigrid.forests, multigrid.omega, multigrid.factors) = (forests, options.omega, options.factors);
-            return Ok(Self::Multigrid(Multigrid::new(device, MultigridParts::new(a, &multigrid)?)?));
-        }
-        if matches!(kind, PreconditionerKind::Ilu0 | PreconditionerKind::IluIsai(_)) {
-            let what = "`ilu0` and `ilu-isai`; choose another kind";
-            return Err(Error::Unsupported { method: "a preconditioner on a device", what });
-        }
-        Ok(match PreconditionerParts::new(a, kind, options)? {
-            PreconditionerParts::Identity => Self::Diagonal(None),
-            PreconditionerParts::Diagonal(inverse) => Self::Diagonal(Some(device.upload(inverse.diagonal())?)),
-            PreconditionerParts::Forest(system) => Self::Inner(ForestSystems::new(device, &[system])?),
-            PreconditionerParts::Pairs(system) => Self::Inner(ForestSystems::of_pairs(device, &system)?),
-            PreconditionerParts::AlternatingInner(systems) => Self::Inner(ForestSystems::new(device, &systems)?),
-            PreconditionerParts::AlternatingOuter(systems) => Self::Outer(ForestSystems::new(device, &systems)?),
-            PreconditionerParts::Product { inverse, systems } => {
-                Self::Product(device.upload(&inverse)?, ForestSystems::of_product(device, &systems)?)
-            }
-            _ => return Err(Error::Unsupported { method: "a preconditioner on a device", what: "this kind" }),
-        })
+    ) -> Result<(Self, usize)> {
+        let PreconditionerParts::Product { inverse, systems } =
+            PreconditionerParts::new(&a.download()?, kind, options)?
+        else {
+            unreachable!("MOS-a is a product")
+        };
+        let (device, forests) = (a.device(), systems.len());
+        let systems: Result<_> = systems.iter().map(|system| ForestOnDevice::of_forest(device, system)).collect();
+        Ok((Self::Product(device.upload(&inverse)?, ForestSystems::of_product(device, systems?)?), forests))
     }
 }
 
+/// The systems of forests of a matrix.
+fn systems<T: DeviceScalar>(a: &DeviceCsr<T>, forests: Vec<DeviceForest>) -> Result<ForestSystems<T>> {
+    let systems = forests.into_iter().map(|forest| ForestOnDevice::new(a, forest)).collect::<Result<_>>()?;
+    ForestSystems::new(a.device(), systems)
+}
+
 impl<'a, T: DeviceScalar> DevicePreconditioner<'a, T> {
-    /// Set up the preconditioner of a square matrix that is on the host and on the device.
+    /// Set up the preconditioner of a square matrix that is on the device.
     ///
     /// # Errors
-    /// Those of [`Preconditioner::new`], except for a singular system of a forest; [`Error::Shape`] if the two matrices differ in size; [`Error::Unsupported`]
-    /// for `ilu0` and `ilu-isai`, also if `auto` chooses one of them; [`Error::Device`].
-    pub fn new<I: Index>(
-        on_device: &'a DeviceCsr<T>,
-        a: &Csr<'_, T, I>,
-        kind: PreconditionerKind,
-        options: &PreconditionerOptions,
-    ) -> Result<Self> {
-        check_len("rows of the matrix on the device", a.rows(), on_device.rows())?;
-        check_len("columns of the matrix on the device", a.columns(), on_device.columns())?;
-        let kind = match kind {
-            PreconditionerKind::Auto => Preconditioner::new(a, kind, options)?.kind(),
-            named => named,
-        };
-        let parts = PartsOnDevice::new(on_device, a, kind, options)?;
+    /// Those of [`Preconditioner::new`], except for a singular system of a forest; [`Error::Unsupported`] for `ilu0`, also if `auto` chooses it;
+    /// [`Error::Device`].
+    pub fn new(a: &'a DeviceCsr<T>, kind: PreconditionerKind, options: &PreconditionerOptions) -> Result<Self> {
+        check_len("columns of a square matrix", a.rows(), a.columns())?;
+        let (parts, kind) = PartsOnDevice::new(a, kind, options)?;
         let changes = matches!(&parts, PartsOnDevice::Outer(systems) if systems.count() > 1);
-        Ok(Self { a: on_device, kind, changes, parts: Mutex::new(parts) })
+        Ok(Self { a, kind, changes, parts: Mutex::new(parts) })
     }
 
-    /// The kind. For [`PreconditionerKind::Auto`] this is the chosen kind.
+    /// The kind. For [`PreconditionerKind::Auto`] this is the chosen kind. The number of forests is the one that was found.
     pub fn kind(&self) -> PreconditionerKind {
         self.kind
     }
@@ -164,6 +234,7 @@ impl<T: DeviceScalar> DeviceOperator<T> for DevicePreconditioner<'_, T> {
             }
             PartsOnDevice::Outer(systems) => systems.solve(step % systems.count(), x, y)?,
             PartsOnDevice::Product(inverse, systems) => systems.divide(inverse, x, y)?,
+            PartsOnDevice::Incomplete(triangles) => triangles.solve(x, y)?,
             PartsOnDevice::Multigrid(multigrid) => multigrid.cycle(x, y)?,
         }
         arrays.iter().try_for_each(|(_, other)| other.wait_for(device))

@@ -52,7 +52,7 @@ impl<T: DeviceScalar> LevelOnDevice<T> {
         Ok(Self {
             work: device.zeros(a.rows())?,
             a: DeviceCsr::new(device, &a)?,
-            smoother: ForestSystems::new(device, &smoother)?,
+            smoother: ForestSystems::upload(device, &smoother)?,
             transfer: transfer.transpose()?,
             direct,
         })

@@ -1,10 +1,13 @@
 //! The tridiagonal systems of linear forests on a device, with permutations before and after each solve.
 
 use crate::csr::DeviceCsr;
+use crate::cut::THREADS;
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceVec};
+use crate::forest::DeviceForest;
 use crate::launch::Arguments;
 use crate::matrix::DeviceMatrix;
 use crate::solver::DeviceSolver;
+use bandsolve::memory::allocate;
 use bandsolve::vectors::PIECE;
 use bandsolve::{Plan, Result, Shape};
 use bandsolve_sparse::{ForestSystem, PairForestSystem};
@@ -22,7 +25,7 @@ pub(super) struct ForestSystems<T: DeviceScalar> {
 
 /// The system of a forest.
 #[derive(Debug)]
-struct ForestOnDevice<T: DeviceScalar> {
+pub(super) struct ForestOnDevice<T: DeviceScalar> {
     bands: [DeviceVec<T>; 3],
     /// The element of the input at each row, or [`NO_ELEMENT`] for a row whose right-hand side is zero.
     order: DeviceVec<u32>,
@@ -36,49 +39,109 @@ struct ForestOnDevice<T: DeviceScalar> {
 /// Stands for an absent element (`vectors.cuh`).
 const NO_ELEMENT: u32 = u32::MAX;
 
-/// The arrays of a system on the host.
-struct SystemArrays<'h, T> {
-    shape: Shape,
-    bands: [&'h [T]; 3],
-    order: Vec<u32>,
-    places: Vec<u32>,
+/// A factor of a product in the form that the kernel uses (`diagonal.cuh`).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct ProductFactorArguments {
+    n: u32,
+    later: u32,
+    earlier: u32,
+    order: u64,
+    inverse: u64,
+    shares: u64,
+    bands: [u64; 3],
 }
 
-impl<'h, T: DeviceScalar> SystemArrays<'h, T> {
-    fn of_forest(system: &'h ForestSystem<T>) -> Self {
-        let (forest, tridiagonal) = (system.forest(), system.tridiagonal());
-        let order = forest.order().map(|v| v as u32).collect();
-        let places = (0..forest.vertices()).map(|v| forest.place(v) as u32).collect();
-        Self { shape: tridiagonal.shape(), bands: tridiagonal.arrays(), order, places }
+/// The diagonal of a matrix and its entries along the paths of a forest: `sub`, `diag`, `sup`.
+fn entries<T: DeviceScalar>(a: &DeviceCsr<T>, forest: &DeviceForest) -> Result<[DeviceVec<T>; 3]> {
+    let zeros = || a.device().zeros(forest.vertices());
+    let [mut sub, mut diag, mut sup] = [zeros()?, zeros()?, zeros()?];
+    forest.tridiagonal(a, &mut sub, &mut diag, &mut sup)?;
+    Ok([sub, diag, sup])
+}
+
+impl<T: DeviceScalar> ForestOnDevice<T> {
+    /// The system of a forest on the device: the diagonal of a matrix, and its entries along the paths.
+    pub fn new(a: &DeviceCsr<T>, forest: DeviceForest) -> Result<Self> {
+        let (bands, shape) = (entries(a, &forest)?, Shape::Tridiagonal { n: a.rows(), periodic: false });
+        Self::of(a.device(), shape, bands, forest.into_order_and_places())
     }
 
-    fn of_pairs(system: &'h PairForestSystem<T>) -> Self {
-        let matrix = system.matrix();
-        let mut order = vec![NO_ELEMENT; matrix.shape().rows()];
-        system.places().iter().enumerate().for_each(|(v, place)| order[*place as usize] = v as u32);
-        Self { shape: matrix.shape(), bands: matrix.arrays(), order, places: system.places().into() }
-    }
-
-    fn upload(&self, device: &Device) -> Result<ForestOnDevice<T>> {
-        let [sub, diag, sup] = self.bands.map(|band| device.upload(band));
-        let plan = Plan::new(self.shape).verify(false);
-        let mut system = ForestOnDevice {
-            bands: [sub?, diag?, sup?],
-            order: device.upload(&self.order)?,
-            places: device.upload(&self.places)?,
-            solver: DeviceSolver::new(device, &plan, 1)?,
-            for_host: false,
+    /// The factor Mₗ of a product of `diagonals.1` forests, for l = `diagonals.2` + 1: [`ForestProduct::diagonal`](bandsolve_sparse::ForestProduct::diagonal).
+    /// The diagonals are t⁻¹ and j.
+    pub fn factor_of_product(
+        a: &DeviceCsr<T>,
+        forest: DeviceForest,
+        (diagonals, forests, l): (&[DeviceVec<T>; 2], usize, usize),
+    ) -> Result<Self> {
+        let (device, n, bands) = (a.device(), a.rows(), entries(a, &forest)?);
+        let [inverse, shares] = diagonals.each_ref().map(|diagonal| diagonal.slice(..).address());
+        let arguments = ProductFactorArguments {
+            n: n as u32,
+            later: (forests - 1 - l) as u32,
+            earlier: l as u32,
+            order: forest.order().address(),
+            inverse,
+            shares,
+            bands: bands.each_ref().map(|band| band.slice(..).address()),
         };
+        if n > 0 {
+            let (blocks, arguments) = (n.div_ceil(THREADS as usize), Arguments::default().with(arguments));
+            // SAFETY: these are the kernel's arguments, and the arrays have one element per row.
+            unsafe { arguments.launch(device, &format!("productfactor_{}", T::NAME), blocks, 0) }?;
+        }
+        let shape = Shape::Tridiagonal { n, periodic: false };
+        Self::of(device, shape, bands, forest.into_order_and_places())
+    }
+
+    /// Copy the system of a forest to a device.
+    pub fn of_forest(device: &Device, system: &ForestSystem<T>) -> Result<Self> {
+        let forest = DeviceForest::new(device, system.forest())?;
+        let tridiagonal = system.tridiagonal();
+        let [sub, diag, sup] = tridiagonal.arrays().map(|band| device.upload(band));
+        Self::of(device, tridiagonal.shape(), [sub?, diag?, sup?], forest.into_order_and_places())
+    }
+
+    /// Copy the system of a forest of pairs to a device.
+    pub fn of_pairs(device: &Device, system: &PairForestSystem<T>) -> Result<Self> {
+        let matrix = system.matrix();
+        let mut order = allocate(matrix.shape().rows(), NO_ELEMENT)?;
+        system.places().iter().enumerate().for_each(|(v, place)| order[*place as usize] = v as u32);
+        let [sub, diag, sup] = matrix.arrays().map(|band| device.upload(band));
+        let tables = [device.upload(&order)?, device.upload(system.places())?];
+        Self::of(device, matrix.shape(), [sub?, diag?, sup?], tables)
+    }
+
+    fn of(
+        device: &Device,
+        shape: Shape,
+        bands: [DeviceVec<T>; 3],
+        [order, places]: [DeviceVec<u32>; 2],
+    ) -> Result<Self> {
+        let solver = DeviceSolver::new(device, &Plan::new(shape).verify(false), 1)?;
+        let (rhs, mut x) = (device.zeros(order.len())?, device.zeros(order.len())?);
+        let mut system = Self { bands, order, places, solver, for_host: false };
         // Whether the host has to solve depends on the matrix alone.
-        let (rhs, mut x) = (device.zeros(self.order.len())?, device.zeros(self.order.len())?);
         let [sub, diag, sup] = &system.bands;
         let matrix = DeviceMatrix::block_tridiagonal(sub, diag, sup);
         system.for_host = system.solver.solve(matrix, &rhs, &mut x)?.fallback;
         Ok(system)
     }
-}
 
-impl<T: DeviceScalar> ForestOnDevice<T> {
+    /// Read the solution of another system in its order, instead of a vector in the order of the unknowns.
+    fn read_from(&mut self, before: &DeviceVec<u32>) -> Result<()> {
+        let (device, n) = (self.order.slice(..).device(), self.order.len());
+        let composed = device.zeros::<u32>(n)?;
+        let [index, from, out] = [&self.order, before, &composed].map(|table| table.slice(..).address());
+        let arguments = Arguments::default().with(n as u32).with(index).with(from).with(out);
+        if n > 0 {
+            // SAFETY: these are the kernel's arguments. Both tables are permutations of the same length.
+            unsafe { arguments.launch(device, "composed_f64", n.div_ceil(THREADS as usize), 0) }?;
+        }
+        self.order = composed;
+        Ok(())
+    }
+
     fn solve(&mut self, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>) -> Result<()> {
         let [sub, diag, sup] = &self.bands;
         let matrix = DeviceMatrix::block_tridiagonal(sub, diag, sup);
@@ -132,36 +195,28 @@ impl Gather {
 }
 
 impl<T: DeviceScalar> ForestSystems<T> {
-    /// Copy systems to a device.
-    pub fn new(device: &Device, systems: &[ForestSystem<T>]) -> Result<Self> {
-        let arrays = systems.iter().map(SystemArrays::of_forest);
-        Self::of(device, arrays.map(|arrays| arrays.upload(device)).collect::<Result<_>>()?)
-    }
-
-    /// Copy the system of pairs to a device.
-    pub fn of_pairs(device: &Device, system: &PairForestSystem<T>) -> Result<Self> {
-        Self::of(device, vec![SystemArrays::of_pairs(system).upload(device)?])
-    }
-
-    /// Copy the systems of a product M₁···Mₘ to a device, for [`divide`](Self::divide).
-    pub fn of_product(device: &Device, systems: &[ForestSystem<T>]) -> Result<Self> {
-        // Mₘ⁻¹ acts first. Each system reads the solution of the one before, in its order.
-        let (mut before, mut on_device) = (None::<Vec<u32>>, Vec::new());
-        for system in systems.iter().rev() {
-            let mut arrays = SystemArrays::of_forest(system);
-            if let Some(places) = &before {
-                arrays.order.iter_mut().for_each(|v| *v = places[*v as usize]);
-            }
-            on_device.push(arrays.upload(device)?);
-            before = Some(arrays.places);
-        }
-        Self::of(device, on_device)
-    }
-
-    fn of(device: &Device, systems: Vec<ForestOnDevice<T>>) -> Result<Self> {
+    /// Systems in the order of their solves.
+    pub fn new(device: &Device, systems: Vec<ForestOnDevice<T>>) -> Result<Self> {
         let rows = systems.first().map_or(0, |system| system.order.len());
         let vector = || device.zeros(rows);
         Ok(Self { device: device.clone(), systems, rhs: vector()?, solved: vector()?, product: vector()? })
+    }
+
+    /// Copy systems to a device.
+    pub fn upload(device: &Device, systems: &[ForestSystem<T>]) -> Result<Self> {
+        let systems: Result<_> = systems.iter().map(|system| ForestOnDevice::of_forest(device, system)).collect();
+        Self::new(device, systems?)
+    }
+
+    /// The systems of a product M₁···Mₘ, for [`divide`](Self::divide).
+    pub fn of_product(device: &Device, mut systems: Vec<ForestOnDevice<T>>) -> Result<Self> {
+        // Mₘ⁻¹ acts first. Each system reads the solution of the one before.
+        systems.reverse();
+        for k in 1..systems.len() {
+            let (before, rest) = systems.split_at_mut(k);
+            rest[0].read_from(&before[k - 1].places)?;
+        }
+        Self::new(device, systems)
     }
 
     /// The number of systems.

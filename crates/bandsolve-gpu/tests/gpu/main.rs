@@ -12,6 +12,7 @@ mod preconditioners;
 mod product;
 mod reference;
 mod repair;
+mod single;
 mod singular;
 mod sparse;
 mod spread;

@@ -196,6 +196,22 @@ impl<T: Scalar> IncompleteInverse<T> {
         };
         Ok(Self { triangles: [pair(true)?, pair(false)?], sweeps })
     }
+
+    /// L and U, each with its approximate inverse, for other hardware that multiplies with them.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve_sparse::{Csr, IncompleteInverse};
+    /// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 2.0), (1, 0, 1.0), (1, 1, 4.0)])?;
+    /// let m = IncompleteInverse::new(&a, 0)?;
+    /// let [[lower, _], [_, inverse_of_upper]] = m.triangles();
+    /// assert_eq!(lower.row(1).collect::<Vec<_>>(), [(0, 0.5), (1, 1.0)]);
+    /// assert_eq!(inverse_of_upper.row(1).collect::<Vec<_>>(), [(1, 0.25)]);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn triangles(&self) -> &[[Csr<'static, T, u32>; 2]; 2] {
+        &self.triangles
+    }
 }
 
 /// The approximate inverse N of a triangle T with sorted rows: (N·T)ᵢⱼ = δᵢⱼ on the pattern of T. Each row solves a small triangular system.

@@ -32,7 +32,7 @@ pub use lines::ForestSolver;
 pub use multigrid_parts::{MultigridLevelParts, MultigridParts, MultigridTransfer};
 pub use parts::PreconditionerParts;
 pub use products::ForestProduct;
-pub use splitting::comparable_graph;
+pub use splitting::{ForestCount, comparable_graph};
 
 use crate::csr::Csr;
 use crate::krylov::KrylovMethod;

@@ -121,12 +121,7 @@ pub(super) fn parts<T: Scalar>(
             PreconditionerParts::Product { inverse, systems }
         }
         PreconditionerKind::Grid { columns, rows } => {
-            if columns.checked_mul(rows) != Some(n) {
-                let got = columns.saturating_mul(rows);
-                return Err(Error::Shape { what: "unknowns of the grid", expected: n, got });
-            }
-            let lines = vec![Forest::grid_lines(columns, rows, true)?, Forest::grid_lines(columns, rows, false)?];
-            PreconditionerParts::AlternatingInner(systems(lines)?)
+            PreconditionerParts::AlternatingInner(systems(Forest::grid_axes(n, [columns, rows])?.into())?)
         }
         PreconditionerKind::Auto
         | PreconditionerKind::Ilu0

@@ -8,7 +8,7 @@ use super::diagonal::DiagonalRule;
 use super::forest_system::ForestSystem;
 use super::incomplete::incomplete_product;
 use super::lines::ForestSolver;
-use super::splitting::{ForestsEnough, comparable_graph, of_forest};
+use super::splitting::{ForestCount, comparable_graph};
 use crate::csr::Csr;
 use crate::factor::GraphFactorOptions;
 use crate::forest::Forest;
@@ -156,9 +156,9 @@ pub(super) fn adaptive_systems<T: Scalar, I: Index>(
         let inverse: Vec<T> = collected(scale.iter().map(|d| divide(T::ONE, *d)))?;
         b.scale_rows(&inverse)?;
     }
-    let (mut systems, mut enough) = (Vec::with_capacity(count), ForestsEnough::new(0.0));
+    let (mut systems, mut enough) = (Vec::with_capacity(count), ForestCount::new(0.0));
     while if count == 0 { enough.wants_more() } else { systems.len() < count } {
-        let forest = Forest::of(&comparable_graph(&b)?, &of_forest(options, systems.len()))?;
+        let forest = Forest::of(&comparable_graph(&b)?, &options.of_forest(systems.len()))?;
         let tridiagonal = forest.tridiagonal(&b)?;
         // Bₗ₊₁ ≈ Bₗ·Mₗ₊₁⁻¹
         let next = incomplete_product(&b, &forest, &tridiagonal, &lengths)?;

@@ -37,11 +37,6 @@ pub fn comparable_graph<T: Scalar, I: Index>(a: &Csr<'_, T, I>) -> Result<Graph>
     Graph::weighted(a, &moduli)
 }
 
-/// The options of forest l.
-pub(super) fn of_forest(options: &GraphFactorOptions, l: usize) -> GraphFactorOptions {
-    GraphFactorOptions { seed: options.seed.wrapping_add(l as u64), ..*options }
-}
-
 /// Find `count` forests. Before each search, the weights of the edges of the last forest are multiplied by ω.
 pub(crate) fn forests(mut graph: Graph, count: usize, omega: f64, options: &GraphFactorOptions) -> Result<Vec<Forest>> {
     let mut forests: Vec<Forest> = Vec::with_capacity(count);
@@ -49,25 +44,42 @@ pub(crate) fn forests(mut graph: Graph, count: usize, omega: f64, options: &Grap
         if let Some(last) = forests.last() {
             graph.weaken(&|v| last.linked(v), omega)?;
         }
-        forests.push(Forest::of(&graph, &of_forest(options, l))?);
+        forests.push(Forest::of(&graph, &options.of_forest(l))?);
     }
     Ok(forests)
 }
 
-/// Decides how many forests there are, if the caller does not.
-pub(super) struct ForestsEnough {
+/// Decides how many forests a preconditioner has, if the caller does not.
+///
+/// There are at most four. The search ends when the coverage of all forests reaches 90 %, or when a further forest adds less than 5 %.
+///
+/// # Examples
+/// ```
+/// use bandsolve_sparse::ForestCount;
+/// let mut count = ForestCount::new(0.0);
+/// assert!(count.wants_more() && count.takes(0.7));
+/// assert!(count.wants_more() && !count.takes(0.72));
+/// assert_eq!(count.reason("the edges have"), "1 forest: the edges have 70% of the weight");
+/// ```
+#[derive(Debug, Clone)]
+pub struct ForestCount {
     forests: usize,
     covered: f64,
 }
 
-impl ForestsEnough {
+impl ForestCount {
     /// No forest yet, and this coverage.
-    pub(super) fn new(covered: f64) -> Self {
+    pub fn new(covered: f64) -> Self {
         Self { forests: 0, covered }
     }
 
+    /// The coverage if a further forest covers this share of the weight that the others leave.
+    pub fn covered_with(&self, share: f64) -> f64 {
+        self.covered + (1.0 - self.covered) * share
+    }
+
     /// Accept a further forest, which raises the coverage to `covered`, if it adds enough. The first one always does.
-    pub(super) fn takes(&mut self, covered: f64) -> bool {
+    pub fn takes(&mut self, covered: f64) -> bool {
         if self.forests > 0 && !(covered - self.covered >= MIN_ADDED_COVERAGE) {
             return false;
         }
@@ -76,12 +88,12 @@ impl ForestsEnough {
     }
 
     /// Whether to search for a further forest.
-    pub(super) fn wants_more(&self) -> bool {
+    pub fn wants_more(&self) -> bool {
         self.forests == 0 || (self.forests < MAX_FORESTS && self.covered < SUFFICIENT_COVERAGE)
     }
 
     /// The reason in words. `of` says whose share of the weight was measured.
-    pub(super) fn reason(&self, of: &str) -> String {
+    pub fn reason(&self, of: &str) -> String {
         let forests = if self.forests == 1 { "forest" } else { "forests" };
         format!("{} {forests}: {of} {:.0}% of the weight", self.forests, 100.0 * self.covered)
     }
@@ -91,10 +103,10 @@ impl ForestsEnough {
 pub(super) fn worthy_forests(graph: Graph, omega: f64, options: &GraphFactorOptions) -> Result<(Vec<Forest>, String)> {
     // `rest` has the edges of no forest; the search for the next forest uses `graph`.
     let (mut rest, mut graph) = (graph.duplicated()?, graph);
-    let (mut forests, mut enough) = (Vec::new(), ForestsEnough::new(0.0));
+    let (mut forests, mut enough) = (Vec::new(), ForestCount::new(0.0));
     while enough.wants_more() {
-        let forest = Forest::of(&graph, &of_forest(options, forests.len()))?;
-        if !enough.takes(enough.covered + (1.0 - enough.covered) * forest.coverage(&rest)) {
+        let forest = Forest::of(&graph, &options.of_forest(forests.len()))?;
+        if !enough.takes(enough.covered_with(forest.coverage(&rest))) {
             break;
         }
         rest.weaken(&|v| forest.linked(v), 0.0)?;

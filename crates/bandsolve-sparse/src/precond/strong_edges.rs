@@ -1,6 +1,6 @@
 //! Linear forests for smoothers, found among the strongest edges of each unknown, which are kept in order.
 
-use super::splitting::{comparable_graph, of_forest};
+use super::splitting::comparable_graph;
 use crate::csr::Csr;
 use crate::factor::{GraphFactorOptions, NONE};
 use crate::forest::Forest;
@@ -102,7 +102,7 @@ impl<'a, T: Scalar> StrongEdges<'a, T> {
             if let Some(last) = forests.last() {
                 self.weaken(last, omega as f32);
             }
-            let mut partners = FactorRounds::new(&self.ends, &of_forest(options, l))?.run()?;
+            let mut partners = FactorRounds::new(&self.ends, &options.of_forest(l))?.run()?;
             let (forest, left_out) = Forest::from_pairs(&partners, &|v, u| self.weight(v, u))?;
             for [v, u] in left_out {
                 for (end, other) in [(v, u), (u, v)] {

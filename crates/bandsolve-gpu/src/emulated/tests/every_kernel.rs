@@ -15,14 +15,18 @@ use crate::operator::DeviceOperator;
 use crate::poisson::DevicePoisson;
 use crate::precond::DevicePreconditioner;
 use crate::program::{FAMILIES, INSTANCES};
+use crate::single::{DeviceSingleInverse, DeviceSingleMatrix};
 use crate::solver::DeviceSolver;
 use crate::sparse::{DeviceCsc, DeviceCscMut};
 use crate::tuning::Sizes;
 use crate::vectors::DeviceVectors;
 use bandsolve::{Complex64, Layout, Method, Op, Pivoting, Plan, RealScalar, Shape};
 use bandsolve_gallery::{Random, random_vec};
+use bandsolve_kernel::view::View;
 use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonScalar};
-use bandsolve_sparse::{Csr, Graph, GraphFactorOptions, PreconditionerKind, PreconditionerOptions, nine_point};
+use bandsolve_sparse::{
+    Csr, DoubleScalar, Graph, GraphFactorOptions, PreconditionerKind, PreconditionerOptions, nine_point,
+};
 use bytemuck::Pod;
 use std::sync::Arc;
 
@@ -279,21 +283,29 @@ impl SystemsOnDevice {
         let one = Complex64::ONE;
         let mut dots = [one; 2];
         vectors.combine(2, &[(one, 2), (one, 0)], &[(2, 2), (0, 1)], &mut dots).unwrap();
+        (0..3).for_each(|k| vectors.vector_mut(k).write(&random_vec(3000, &mut self.random)).unwrap());
+        let [mut h, mut again] = [[one; 2]; 2];
+        vectors.orthogonalize([0, 0], 2, &mut h, &mut again).unwrap();
+        vectors.rotate(0, View::new(&[one, one], 2, 1)).unwrap();
+        vectors.combine(2, &[(one, 2), (one, 0)], &[], &mut []).unwrap();
+        self.results.extend_from_slice(bytemuck::cast_slice(&vectors.vector(2).download().unwrap()));
+        self.results.extend_from_slice(bytemuck::cast_slice(&[h, again]));
         self.results.extend_from_slice(bytemuck::cast_slice(&dots));
     }
 
-    /// Solves with the tridiagonal systems of two forests in turn.
+    /// Solves with the tridiagonal systems of two forests, with a residual between them and as a product.
     fn preconditioner<T: DeviceScalar>(&mut self) {
         let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (50, 30));
         let (starts, columns, values) = a.parts();
         let values: Vec<T> = values.iter().map(|v| T::from_real(T::Real::from_f64(*v))).collect();
         let a = Csr::new(a.columns(), starts, columns, &values[..]).unwrap();
         let on_device = DeviceCsr::new(&self.device(), &a).unwrap();
-        let kind = PreconditionerKind::AltInner(2);
-        let m = DevicePreconditioner::new(&on_device, &a, kind, &PreconditionerOptions::default()).unwrap();
-        let (x, mut y) = (self.array::<T>(a.rows()), self.array::<T>(a.rows()));
-        m.apply(x.slice(..), y.slice_mut(..)).unwrap();
-        self.keep(&y);
+        for kind in [PreconditionerKind::AltInner(2), PreconditionerKind::ProductDiagonal(2)] {
+            let m = DevicePreconditioner::new(&on_device, kind, &PreconditionerOptions::default()).unwrap();
+            let (x, mut y) = (self.array::<T>(a.rows()), self.array::<T>(a.rows()));
+            m.apply(x.slice(..), y.slice_mut(..)).unwrap();
+            self.keep(&y);
+        }
     }
 
     /// The paths of a symmetric matrix with a ring of many vertices and with a row over several tiles.
@@ -313,6 +325,12 @@ impl SystemsOnDevice {
         let [mut sub, mut diag, mut sup] = [(); 3].map(|()| self.array::<T>(n));
         forest.tridiagonal(&a, &mut sub, &mut diag, &mut sup).unwrap();
         [&sub, &diag, &sup].into_iter().for_each(|band| self.keep(band));
+        // A factor with few edges, so that the order of the vertices has a larger coverage.
+        (options.rounds, options.uncharged) = (1, 1);
+        let factor = DeviceGraphFactor::of(&graph, &options).unwrap();
+        let forest = DeviceForest::heaviest(&graph, &factor).unwrap();
+        assert_eq!(forest.order().download().unwrap(), (0..n as u32).collect::<Vec<_>>());
+        self.results.extend_from_slice(&forest.coverage(&graph).unwrap().to_ne_bytes());
     }
 
     /// Factors of a graph with rows over several tiles, in double precision, which all weights have.
@@ -361,6 +379,18 @@ impl SystemsOnDevice {
     pub fn of_double_precision(&mut self) {
         self.of_real_numbers::<f64>();
         self.factors();
+        self.rounded_vectors::<f64>();
+    }
+
+    /// An operator in single precision on vectors in double precision.
+    pub fn rounded_vectors<T: DeviceScalar + DoubleScalar<Single: DeviceScalar>>(&mut self) {
+        let entries: Vec<_> = (0..1500).map(|i| (i, i, T::from_real(T::Real::from_f64(1.0 + i as f64)))).collect();
+        let a = Csr::<T, u32>::from_triplets(1500, 1500, &entries).unwrap();
+        let single = DeviceSingleMatrix::new(&self.device(), &a).unwrap();
+        let inverse = DeviceSingleInverse::new(&single, Some(single.matrix())).unwrap();
+        let (x, mut y) = (self.array::<T>(1500), self.array::<T>(1500));
+        inverse.apply(x.slice(..), y.slice_mut(..)).unwrap();
+        self.keep(&y);
     }
 
     /// The largest entries of the rows of a sparse matrix.

@@ -63,7 +63,7 @@ fn solve_poisson(device: &Device) -> Result<Vec<f64>> {
 fn solve_preconditioned(device: &Device) -> Result<Vec<f64>> {
     let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (6, 5));
     let on_device = DeviceCsr::new(&device.stream()?, &a)?;
-    let m = DevicePreconditioner::new(&on_device, &a, PreconditionerKind::AltInner(2), &Default::default())?;
+    let m = DevicePreconditioner::new(&on_device, PreconditionerKind::AltInner(2), &Default::default())?;
     let (rhs, mut x) = (device.upload(&[1.0; 30])?, device.zeros(30)?);
     let solver = KrylovSolver::new(KrylovMethod::Gmres { restart: 5 }).max_iterations(3);
     _ = solve_krylov(&solver, &on_device, Some(&m), &rhs, &mut x)?;

@@ -7,7 +7,8 @@ mod forests;
 mod races;
 mod steps;
 mod streams;
-mod watched;
+mod vectors;
+pub(crate) mod watched;
 mod waves;
 
 use super::Order;

@@ -27,5 +27,5 @@ fn no_kernel_has_a_race_c32() {
 
 #[test]
 fn no_kernel_has_a_race_c64() {
-    no_kernel_has_a_race::<Complex64>(|_| ());
+    no_kernel_has_a_race::<Complex64>(SystemsOnDevice::rounded_vectors::<Complex64>);
 }

@@ -15,6 +15,9 @@ pub struct Watched {
     emulator: Emulator,
     launched: Mutex<BTreeSet<String>>,
     called: Mutex<BTreeSet<&'static str>>,
+    /// The number of launches, and the most bytes that a call copied to the host.
+    launches: Mutex<usize>,
+    most_read: Mutex<usize>,
     /// The number of calls before the one that fails, and the name of the call that failed.
     calls: Mutex<(usize, Option<&'static str>)>,
     /// Each allocation and stream holds a clone.
@@ -27,6 +30,8 @@ impl Watched {
             emulator,
             launched: Mutex::default(),
             called: Mutex::default(),
+            launches: Mutex::default(),
+            most_read: Mutex::default(),
             calls: Mutex::new((usize::MAX, None)),
             held: Arc::default(),
         })
@@ -56,6 +61,20 @@ impl Watched {
         self.called.lock().unwrap().clear();
         work();
         self.called.lock().unwrap().clone()
+    }
+
+    /// The number of launches of `work`.
+    pub fn launches_of(&self, work: impl FnOnce()) -> usize {
+        let before = *self.launches.lock().unwrap();
+        work();
+        *self.launches.lock().unwrap() - before
+    }
+
+    /// The most bytes that a call of `work` copied to the host.
+    pub fn most_read_by(&self, work: impl FnOnce()) -> usize {
+        *self.most_read.lock().unwrap() = 0;
+        work();
+        *self.most_read.lock().unwrap()
     }
 
     fn call(&self, call: &'static str) -> Result<()> {
@@ -150,6 +169,8 @@ impl Backend for Watched {
 
     unsafe fn read(&self, stream: u64, address: u64, to: &mut [u8]) -> Result<()> {
         self.call("read")?;
+        let mut most = self.most_read.lock().unwrap();
+        *most = to.len().max(*most);
         // SAFETY: see above.
         unsafe { self.emulator.read(stream, address, to) }
     }
@@ -173,6 +194,7 @@ impl Backend for Watched {
 
     unsafe fn launch(&self, launch: &Launch, arguments: Vec<Box<[u64]>>) -> Result<()> {
         self.call("launch")?;
+        *self.launches.lock().unwrap() += 1;
         self.launched.lock().unwrap().insert(launch.kernel.into());
         // SAFETY: see above.
         unsafe { self.emulator.launch(launch, arguments) }

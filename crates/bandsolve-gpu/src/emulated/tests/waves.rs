@@ -36,5 +36,5 @@ fn waves_do_not_matter_c32() {
 
 #[test]
 fn waves_do_not_matter_c64() {
-    waves_do_not_matter::<Complex64>(|_| ());
+    waves_do_not_matter::<Complex64>(SystemsOnDevice::rounded_vectors::<Complex64>);
 }
