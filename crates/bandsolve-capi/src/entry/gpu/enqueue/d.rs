@@ -91,7 +91,7 @@ pub unsafe extern "C" fn bandsolveGpuDgtsv_batch_enqueue(
     guard(|| unsafe { gpu::three(call, Batch { n, count, row_stride, system_stride }, [sub, diag, sup], sides) })
 }
 
-/// Enqueue a solve of A X = RHS for a block tridiagonal matrix A with blocks of at most 4 rows, and return without waiting for the GPU.
+/// Enqueue a solve of A X = RHS for a block tridiagonal matrix A, and return without waiting for the GPU.
 ///
 /// The matrix is stored as for `bandsolveDbgtsv`. The other arguments are those of `bandsolveGpuDgtsv_enqueue`.
 #[unsafe(no_mangle)]
