@@ -62,7 +62,7 @@ const DIAG: usize = 1;
 const RIGHT: usize = 2;
 
 /// The blocks of a level.
-struct CyclicLevel<T> {
+struct ChainLevel<T> {
     /// Number of rows.
     rows: usize,
     /// The eliminated rows of all levels before.
@@ -103,7 +103,7 @@ pub(crate) struct DeviceBcyclic<T: DeviceScalar> {
     device: Device,
     batch: Arc<dyn DenseBatch>,
     size: ChainSize,
-    levels: Vec<CyclicLevel<T>>,
+    levels: Vec<ChainLevel<T>>,
     exchanges: DeviceVec<i32>,
     status: DeviceVec<i32>,
     /// The addresses of blocks: for each level, the lists of [`BlockList::ALL`].
@@ -124,7 +124,7 @@ impl<T: DeviceScalar> Debug for DeviceBcyclic<T> {
     }
 }
 
-impl<T> CyclicLevel<T> {
+impl<T> ChainLevel<T> {
     /// Number of eliminated rows, the first one, and the distance to the next one.
     fn eliminated(&self) -> (usize, usize, usize) {
         if self.rows == 1 { (1, 0, 1) } else { (self.rows / 2, 1, 2) }
@@ -142,7 +142,7 @@ impl<T: DeviceScalar> DeviceBcyclic<T> {
         let (mut levels, mut rows, mut before) = (Vec::new(), n, 0);
         loop {
             let array = || device.zeros(rows * block * block);
-            let level = CyclicLevel { rows, before, arrays: [array()?, array()?, array()?] };
+            let level = ChainLevel { rows, before, arrays: [array()?, array()?, array()?] };
             before += level.eliminated().0;
             levels.push(level);
             if rows == 1 {
