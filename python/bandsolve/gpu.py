@@ -144,7 +144,7 @@ def factor_batch(sub, diag, sup, *, axis=-1, periodic=False, padded=False, metho
     axis : int, default -1
         The axis along which the rows of a system run: the first or the last. With one matrix for all systems, it is the last axis of `rhs`.
     periodic : bool, default False
-        The systems are periodic.
+        The matrix is periodic. Only for one matrix for all systems.
     padded : bool, default False
         The systems are open, and `sub` and `sup` have n entries along the axis, indexed by row. Only one matrix for all systems may have n - 1.
     method : str, default "auto"
@@ -195,7 +195,7 @@ def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, me
     sub : (n - 1, b, b) array on the GPU
         Blocks below the diagonal; n blocks with `periodic` or `padded`. Each block lies in memory in order F, one block after the other.
     diag : (n, b, b) array on the GPU
-        Blocks on the diagonal, with b ≤ 4.
+        Blocks on the diagonal. Blocks of more than 4 rows need cuBLAS.
     sup : (n - 1, b, b) array on the GPU
         Blocks above the diagonal; n blocks with `periodic` or `padded`.
     periodic : bool, default False

@@ -125,7 +125,7 @@ impl DeviceStatus {
 impl<T: DeviceScalar> DeviceSolver<T> {
     /// Enqueue a solve of op(A)·x = rhs, and return without waiting for the device.
     ///
-    /// The device measures the backward error, as in [`solve`](Self::solve), and raises `status`. Nobody repairs x: if the status says that a solution is not
+    /// The device measures the backward error, as in [`solve`](Self::solve), and raises `status`. The library does not repair x: if the status says that a solution is not
     /// accurate, solve again with [`solve`](Self::solve). The call allocates nothing and copies nothing between host and device, so that a step of a loop
     /// can be captured in a CUDA graph, with all arrays, the status and the solver on the same stream.
     ///

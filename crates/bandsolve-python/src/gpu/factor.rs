@@ -163,7 +163,7 @@ impl PyDeviceFactor {
     /// -----
     /// **Deferred solves.** The GPU sends each verdict to the host, which looks at it at the beginning of later deferred solves, without waiting. An error of one
     /// solve is therefore raised by a later one, which then is not started, or by `check` at the latest. Keep `rhs` and `out` until the solve is complete. Free or reuse their memory only on the stream of this object, or after
-    /// `check`. Nobody repairs x. After an error, repeat the solves since the last check with ``verify=True``.
+    /// `check`. The library does not repair x. After an error, repeat the solves since the last check with ``verify=True``.
     ///
     /// **CUDA graphs.** A deferred solve can be captured in a graph if it runs on the stream that is captured: pass this stream to the function that makes the
     /// object, and arrays that name this stream or none. Pass `out`. Call `solve` once before the capture with the same shapes, which allocates memory and
