@@ -29,8 +29,10 @@ fn ascending(numbers: impl Iterator<Item = usize>) -> Vec<usize> {
     numbers
 }
 
-fn close(got: f64, expected: &Value) -> bool {
-    (got - expected.as_f64().expect("a number")).abs() < 1e-12
+/// Whether two coverages agree. The golden ones are quotients of sums that add all entries one after the other: each sum has a relative error of at
+/// most entries·ε/2. Those of the library add pieces, and have much smaller errors.
+fn close(graph: &Graph, got: f64, expected: &Value) -> bool {
+    (got - expected.as_f64().expect("a number")).abs() <= graph.matrix().entries() as f64 * f64::EPSILON
 }
 
 #[test]
@@ -59,7 +61,7 @@ fn small_factors_are_the_golden_ones() {
         let expected: Vec<Vec<usize>> = serde_json::from_value(case["pi"].clone()).expect("partners");
         assert_eq!(partners, expected, "{matrix} {options:?}");
         assert_eq!(factor.rounds(), number(case, "Mmax"), "{matrix} {options:?}");
-        assert!(close(factor.coverage(&graph), &case["coverage"]), "{matrix} {options:?}");
+        assert!(close(&graph, factor.coverage(&graph), &case["coverage"]), "{matrix} {options:?}");
         seen += 1;
     }
     assert!(seen > 30, "{seen} cases");
@@ -71,18 +73,18 @@ fn coverages_are_the_golden_ones() {
     for (name, entries) in [("ANISO1", ANISO1), ("ANISO2", MIRRORED)] {
         let expected = &file[name];
         let graph = Graph::of(&nine_point(entries, (600, 600))).unwrap();
-        assert!(close(graph.coverage_in_order(), &expected["c_id"]), "{name}");
+        assert!(close(&graph, graph.coverage_in_order(), &expected["c_id"]), "{name}");
         for degree in 1..=4 {
             let mut options = GraphFactorOptions::default();
             options.degree = degree;
             let got = GraphFactor::of(&graph, &options).unwrap().coverage(&graph);
-            assert!(close(got, &expected[format!("n{degree}")]["par5"]), "{name} {degree}: {got}");
+            assert!(close(&graph, got, &expected[format!("n{degree}")]["par5"]), "{name} {degree}: {got}");
             let got = greedy(&graph, degree).unwrap().coverage(&graph);
-            assert!(close(got, &expected[format!("n{degree}")]["seq_stable"]), "{name} {degree}: {got}");
+            assert!(close(&graph, got, &expected[format!("n{degree}")]["seq_stable"]), "{name} {degree}: {got}");
         }
         let forest = Forest::of(&graph, &GraphFactorOptions::default()).unwrap();
         let expected = &expected["forest"];
-        assert!(close(forest.coverage(&graph), &expected["cov"]), "{name}");
+        assert!(close(&graph, forest.coverage(&graph), &expected["cov"]), "{name}");
         assert_eq!(forest.cycles(), number(expected, "ncyc"), "{name}");
         assert_eq!(forest.lengths().count(), number(expected, "npaths"), "{name}");
         assert_eq!(forest.lengths().max().unwrap(), number(expected, "maxlen"), "{name}");
