@@ -56,9 +56,10 @@ bandsolve_status_t bandsolveGpuClose(bandsolve_gpu_device_t device);
 /**
  * Wait for the enqueued solves of a status, and check them.
  *
- * The function returns `BANDSOLVE_SUCCESS` if all solves since the creation or the last reset of the status have a backward error of at most
- * 8 eps, where eps is that of the number type. It returns `BANDSOLVE_NOT_CONVERGED` if the backward error is larger, or if a solution needs
- * attention: the matrix may be singular, or x may have no correct digit. Then solve again with a function that waits, which repairs x.
+ * The function returns `BANDSOLVE_SUCCESS` if the GPU measured a backward error of at most 4 eps for all solves since the creation or the
+ * last reset of the status. eps is that of the number type, and the backward errors are then below 8 eps. It returns
+ * `BANDSOLVE_NOT_CONVERGED` if a measured error is larger, or if a solution needs attention: the matrix may be singular, or x may have no
+ * correct digit. Then solve again with a function that waits, which repairs x.
  *
  * `bandsolveLastReport` then has the largest backward error, `attention`, and the method of the last solve. `backward_error` is NaN if a
  * solution needs attention. If nothing was enqueued, the report says that nothing was solved.
@@ -1261,7 +1262,7 @@ bandsolve_status_t bandsolveGpuSgtsv_batch_enqueue(bandsolve_gpu_device_t device
                                                    bandsolve_gpu_status_t status);
 
 /**
- * Enqueue a solve of A X = RHS for a block tridiagonal matrix A with blocks of at most 4 rows, and return without waiting for the GPU.
+ * Enqueue a solve of A X = RHS for a block tridiagonal matrix A, and return without waiting for the GPU.
  *
  * The matrix is stored as for `bandsolveSbgtsv`. The other arguments are those of `bandsolveGpuSgtsv_enqueue`.
  */
@@ -1405,7 +1406,7 @@ bandsolve_status_t bandsolveGpuDgtsv_batch_enqueue(bandsolve_gpu_device_t device
                                                    bandsolve_gpu_status_t status);
 
 /**
- * Enqueue a solve of A X = RHS for a block tridiagonal matrix A with blocks of at most 4 rows, and return without waiting for the GPU.
+ * Enqueue a solve of A X = RHS for a block tridiagonal matrix A, and return without waiting for the GPU.
  *
  * The matrix is stored as for `bandsolveDbgtsv`. The other arguments are those of `bandsolveGpuDgtsv_enqueue`.
  */
@@ -1549,7 +1550,7 @@ bandsolve_status_t bandsolveGpuCgtsv_batch_enqueue(bandsolve_gpu_device_t device
                                                    bandsolve_gpu_status_t status);
 
 /**
- * Enqueue a solve of A X = RHS for a block tridiagonal matrix A with blocks of at most 4 rows, and return without waiting for the GPU.
+ * Enqueue a solve of A X = RHS for a block tridiagonal matrix A, and return without waiting for the GPU.
  *
  * The matrix is stored as for `bandsolveCbgtsv`. The other arguments are those of `bandsolveGpuCgtsv_enqueue`.
  */
@@ -1693,7 +1694,7 @@ bandsolve_status_t bandsolveGpuZgtsv_batch_enqueue(bandsolve_gpu_device_t device
                                                    bandsolve_gpu_status_t status);
 
 /**
- * Enqueue a solve of A X = RHS for a block tridiagonal matrix A with blocks of at most 4 rows, and return without waiting for the GPU.
+ * Enqueue a solve of A X = RHS for a block tridiagonal matrix A, and return without waiting for the GPU.
  *
  * The matrix is stored as for `bandsolveZbgtsv`. The other arguments are those of `bandsolveGpuZgtsv_enqueue`.
  */

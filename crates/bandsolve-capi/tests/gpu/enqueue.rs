@@ -351,7 +351,7 @@ fn misuse_of_statuses<T: Enqueues>() {
         }
         assert_eq!(x.download().unwrap(), there.nothing(), "nothing was written");
     }
-    let wide = There::<T>::random(&on, Blocks { block: 5, cyclic: false }, 20, 1);
+    let wide = There::<T>::random(&on, Banded { lower: 5, upper: 1 }, 20, 1);
     let x = on.upload(&wide.nothing());
     expect(wide.enqueue_once(&status, P, (&x, &wide.rhs)), UNSUPPORTED, &["GPU"]);
     // SAFETY: null, or as it should be.

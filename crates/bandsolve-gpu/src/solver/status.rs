@@ -82,7 +82,7 @@ impl DeviceStatus {
     /// Wait for the enqueued solves, and get the largest backward error of all of them. `None` if a solution needs attention: the matrix may be singular, or x may
     /// have no correct digit.
     ///
-    /// A backward error above 8ε, or `None`, means that the contract is not met: solve again with [`DeviceSolver::solve`], which repairs x.
+    /// If the measured error is above 4ε, the backward error can exceed 8ε. In this case, and for `None`, solve again with [`DeviceSolver::solve`], which repairs x.
     ///
     /// # Errors
     /// [`Error::Device`], also for kernels that ran before.

@@ -228,7 +228,7 @@ impl PyDeviceFactor {
     /// Raises
     /// ------
     /// numpy.linalg.LinAlgError
-    ///     A backward error is above 8 ε, or x may have no correct digit. The error is about an earlier solve, not about this call.
+    ///     A measured backward error is above 4 ε, or x may have no correct digit. The error is about an earlier solve, not about this call.
     /// RuntimeError
     ///     The GPU reports an error.
     fn check(&self, py: Python<'_>) -> PyResult<f64> {

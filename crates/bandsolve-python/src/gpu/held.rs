@@ -3,7 +3,7 @@
 use super::given::GivenArray;
 use crate::arrays::{DtypeKind, Number};
 use crate::device::Device;
-use bandsolve::{Op, Plan, RealScalar, Report, Shape};
+use bandsolve::{Op, Plan, Report, Shape, accepted_at_once};
 use bandsolve_gpu::{DeviceMatrix, DeviceSlice, DeviceSliceMut, DeviceSolver, DeviceStatus, DeviceVec};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -184,11 +184,11 @@ impl<T: Number> DynOnGpu for HeldOnGpu<T> {
         // Afterwards, no old status arrives any more.
         self.device.synchronize()?;
         let any = core::mem::take(&mut state.unchecked);
-        Ok((error, limit::<T>(), any))
+        Ok((error, accepted_at_once::<T>(), any))
     }
 
     fn failed_before(&self) -> bool {
-        self.state().status.arrived().is_none_or(|error| !(error <= limit::<T>()))
+        self.state().status.arrived().is_none_or(|error| !(error <= accepted_at_once::<T>()))
     }
 
     fn given(&self) -> Vec<&GivenArray> {
@@ -200,11 +200,6 @@ impl<T: Number> DynOnGpu for HeldOnGpu<T> {
         }
         arrays
     }
-}
-
-/// The largest backward error of the accuracy contract.
-fn limit<T: Number>() -> f64 {
-    8.0 * T::Real::EPSILON.to_f64()
 }
 
 /// Prepare a matrix.

@@ -4,9 +4,10 @@ use super::*;
 
 /// Wait for the enqueued solves of a status, and check them.
 ///
-/// The function returns `BANDSOLVE_SUCCESS` if all solves since the creation or the last reset of the status have a backward error of at most
-/// 8 eps, where eps is that of the number type. It returns `BANDSOLVE_NOT_CONVERGED` if the backward error is larger, or if a solution needs
-/// attention: the matrix may be singular, or x may have no correct digit. Then solve again with a function that waits, which repairs x.
+/// The function returns `BANDSOLVE_SUCCESS` if the GPU measured a backward error of at most 4 eps for all solves since the creation or the
+/// last reset of the status. eps is that of the number type, and the backward errors are then below 8 eps. It returns
+/// `BANDSOLVE_NOT_CONVERGED` if a measured error is larger, or if a solution needs attention: the matrix may be singular, or x may have no
+/// correct digit. Then solve again with a function that waits, which repairs x.
 ///
 /// `bandsolveLastReport` then has the largest backward error, `attention`, and the method of the last solve. `backward_error` is NaN if a
 /// solution needs attention. If nothing was enqueued, the report says that nothing was solved.
