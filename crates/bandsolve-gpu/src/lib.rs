@@ -74,12 +74,15 @@
 )]
 
 mod bcyclic;
+mod block_batches;
+mod block_spike;
 mod context;
 mod csr;
 mod cublas;
 mod cuda;
 mod cut;
 mod dense;
+mod dense_factors;
 mod device;
 mod diagonal;
 mod eigen;
