@@ -60,7 +60,7 @@ impl BlockList {
 /// Factors of a chain or a ring of block rows.
 ///
 /// # Cost
-/// Per block row of b rows: memory for 6·b² numbers, and 12⅔·b³ operations to factor (14·b³ with inverses). A solve takes 10·b²
+/// Per block row of b rows: memory for 6·b² numbers, and 12⅔·b³ operations to factor (14⅔·b³ with inverses). A solve takes 10·b²
 /// operations per right-hand side.
 pub(crate) struct DeviceBcyclic<T: DeviceScalar> {
     batches: Arc<BlockBatches<T>>,

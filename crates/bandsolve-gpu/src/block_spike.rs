@@ -180,7 +180,7 @@ fn folds(cut: &ChainCut, ring: bool) -> [Fold; 3] {
 ///
 /// # Cost
 /// Per block row of b rows: memory for 5·b² numbers, 12⅔·b³ operations to factor (14⅔·b³ with inverses), and 10·b² operations per
-/// right-hand side to solve.
+/// right-hand side to solve. Per separator, memory for 8·b² more numbers.
 pub(crate) struct DeviceBlockSpike<T: DeviceScalar> {
     batches: Arc<BlockBatches<T>>,
     /// Number of block rows.

@@ -53,8 +53,8 @@ const MANY_SYSTEMS: usize = 64;
 /// For a tridiagonal system with one right-hand side and M = 31 rows per partition: 8 numbers read and 1 written per
 /// row, and 2/31 of this for each further level. The solver has memory for 4·(2/31 + (2/31)² + …) numbers per row.
 ///
-/// For blocks of more than 4 rows, with `Bcyclic` or `BlockSpike`: 14·b³ operations per block row to factor, 16·b² per right-hand side,
-/// and memory for 6·b² + 2·b·n_rhs numbers per block row. Blocks are multiplied and factored by cuBLAS.
+/// For blocks of more than 4 rows, with `Bcyclic` or `BlockSpike`: at most 14⅔·b³ operations per block row to factor, 16·b² per
+/// right-hand side, and memory for approximately 6·b² + 2·b·n_rhs numbers per block row. Blocks are multiplied and factored by cuBLAS.
 ///
 /// # Source
 /// Klein, dissertation, 2.5 and 2.6.

@@ -339,5 +339,9 @@ fn enqueued_solves_have_a_status() {
         let blocks = DeviceMatrix::block_tridiagonal(&sub, &nothing, &sup);
         solver.enqueue_solve(blocks, &given, &mut x, &mut status).unwrap();
         assert_eq!(status.read().unwrap(), None);
+        // Nothing of the singular matrix is left.
+        let blocks = DeviceMatrix::block_tridiagonal(&sub, &diag, &sup);
+        solver.enqueue_solve(blocks, &given, &mut x, &mut status).unwrap();
+        compare(&plan, &a, Op::Plain, (&given.download().unwrap(), &x.download().unwrap()));
     }
 }
