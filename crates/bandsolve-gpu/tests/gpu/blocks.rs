@@ -87,6 +87,9 @@ fn dominant<T: Scalar>(size: (usize, usize), periodic: bool) -> BlockTridiagonal
     matrix(size, periodic, 2.0 * size.1 as f64)
 }
 
+/// Diagonals whose couplings to distant rows become negligible after a few or after many steps.
+const DECAYS: [f64; 5] = [10.0, 30.0, 100.0, 300.0, 1e4];
+
 fn every_size<T: DeviceScalar>() {
     let by_bcyclic = |size, periodic| {
         let a = dominant::<T>(size, periodic);
@@ -99,6 +102,11 @@ fn every_size<T: DeviceScalar>() {
     // Inverses, and triangles of one and of several panels.
     for size in [(5, 16), (4, 64), (3, 65), (2, 130)] {
         by_bcyclic(size, true);
+    }
+    for shift in DECAYS {
+        let a = matrix::<T>((40, 6), true, shift);
+        let plan = plan(&a, Method::Bcyclic, 3);
+        factor_once(&a, [&plan, &plan]);
     }
 }
 
@@ -118,11 +126,12 @@ fn every_division<T: DeviceScalar>() {
     for size in [(13, 16), (10, 33), (9, 65), (9, 130)] {
         [false, true].into_iter().for_each(|periodic| by_spike(size, periodic, 3));
     }
-    // Couplings of this size make the spikes negligible after a few rows.
-    for periodic in [false, true] {
-        let a = matrix::<T>((30, 6), periodic, 1e4);
-        let plan = plan(&a, Method::BlockSpike, 8);
-        factor_once(&a, [&plan, &plan]);
+    for shift in DECAYS {
+        for (periodic, part) in [(false, 12), (true, 12), (true, 50)] {
+            let a = matrix::<T>((40, 6), periodic, shift);
+            let plan = plan(&a, Method::BlockSpike, part);
+            factor_once(&a, [&plan, &plan]);
+        }
     }
 }
 
