@@ -16,8 +16,8 @@
 
 use crate::block_batches::{BlockBatches, DenseColumns};
 use crate::dense::{BlockFactors, ListedBlocks, ProductResult, SpacedBlocks};
-use crate::dense_factors::DeviceElimination;
 use crate::device::{DeviceScalar, DeviceVec};
+use crate::elimination::DeviceElimination;
 use bandsolve::Result;
 use core::mem::size_of;
 use std::sync::Arc;

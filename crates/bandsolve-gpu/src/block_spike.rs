@@ -22,8 +22,8 @@
 use crate::bcyclic::DeviceBcyclic;
 use crate::block_batches::{BlockBatches, DenseColumns};
 use crate::dense::{BlockFactors, ListedBlocks, ProductResult, SpacedBlocks};
-use crate::dense_factors::DeviceElimination;
 use crate::device::{DeviceScalar, DeviceVec};
+use crate::elimination::DeviceElimination;
 use bandsolve::Result;
 use bandsolve::distributed::ChainCut;
 use core::mem::size_of;

@@ -7,6 +7,7 @@ use crate::block_spike::{BLOCK_SPIKE_INVERSE_MAX, DeviceBlockSpike, divide};
 use crate::cut::{DeviceCut, THREADS};
 use crate::dense::ProductResult;
 use crate::device::{Device, DeviceScalar, DeviceVec};
+use crate::elimination::DeviceElimination;
 use crate::launch::{Arguments, DeviceColumns, Peaks};
 use crate::matrix::Blocks;
 use bandsolve::Result;
@@ -46,23 +47,6 @@ pub(crate) enum DenseMethod {
     Bcyclic,
     /// With partitions of this number of block rows, or of the default.
     BlockSpike(Option<usize>),
-}
-
-/// The factors of one method for a chain or a ring of scaled block rows, with one array for the right-hand sides and one for the
-/// solutions.
-pub(crate) trait DeviceElimination<T>: Send + Sync {
-    /// The addresses of the arrays of blocks, which the factors replace: couplings to the left neighbor, diagonal blocks, couplings to
-    /// the right neighbor.
-    fn arrays(&self) -> [u64; 3];
-
-    /// The bytes of device memory.
-    fn bytes(&self) -> usize;
-
-    /// Factor the blocks of the arrays. If a diagonal block is singular, the flag at `suspects` is set.
-    fn factor(&mut self, suspects: u64) -> Result<()>;
-
-    /// Solve with the factors or their transposes. The right-hand sides change.
-    fn solve(&mut self, transposed: bool, n_rhs: usize) -> Result<()>;
 }
 
 /// Power-of-two scales of rows, and the sums of the moduli of scaled rows.

@@ -86,6 +86,7 @@ mod dense_factors;
 mod device;
 mod diagonal;
 mod eigen;
+mod elimination;
 #[cfg(feature = "emulator")]
 mod emulated;
 mod forest;
