@@ -74,15 +74,19 @@
 )]
 
 mod bcyclic;
+mod block_batches;
+mod block_spike;
 mod context;
 mod csr;
 mod cublas;
 mod cuda;
 mod cut;
 mod dense;
+mod dense_factors;
 mod device;
 mod diagonal;
 mod eigen;
+mod elimination;
 #[cfg(feature = "emulator")]
 mod emulated;
 mod forest;

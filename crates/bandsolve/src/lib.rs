@@ -167,5 +167,6 @@ pub mod distributed {
     pub use crate::methods::block_dense::{
         ChainRow, Coupling, DiagonalBlock, fill_in, subtract_from, subtract_product,
     };
+    pub use crate::methods::block_spike::ChainCut;
     pub use crate::methods::dense_lu::{DenseLu, Team};
 }

@@ -3,8 +3,8 @@
 use super::DeviceSolver;
 use super::card::{Card, card_kernel};
 use super::route::Route;
-use crate::bcyclic::BlockColumns;
 use crate::cut::{DeviceCut, KernelKind, THREADS};
+use crate::dense_factors::BlockColumns;
 use crate::device::{DeviceScalar, DeviceSlice};
 use crate::launch::{Arguments, Coarse, DeviceColumns, Peaks};
 use crate::matrix::{Blocks, MatrixSource};
@@ -25,7 +25,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             }
             (Route::Levels, ..) => self.enqueue_levels(source, rhs, x),
             (Route::DeviceScan, MatrixSource::Blocks(source), Rhs::Dense(rhs)) => self.enqueue_scan(source, rhs, x),
-            (Route::Bcyclic, MatrixSource::Blocks(source), Rhs::Dense(rhs)) => {
+            (Route::DenseBlocks, MatrixSource::Blocks(source), Rhs::Dense(rhs)) => {
                 if !self.factored {
                     self.factor_blocks(source, source.is_transposed())?;
                 }
@@ -45,7 +45,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         let given = self.dense(rhs);
         match (self.route, source, given) {
             // The factors still exist.
-            (Route::Bcyclic, MatrixSource::Blocks(source), Rhs::Dense(rhs)) => {
+            (Route::DenseBlocks, MatrixSource::Blocks(source), Rhs::Dense(rhs)) => {
                 self.enqueue_blocks(source, (rhs, x), Peaks::NONE)
             }
             _ => self.enqueue(source, given, x),
@@ -55,7 +55,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// Factor dense blocks, and note singular ones.
     pub(super) fn factor_blocks(&mut self, source: Blocks, transposes: bool) -> Result<()> {
         let suspects = self.measurements.suspects_at();
-        self.bcyclic.as_mut().map_or(Ok(()), |bcyclic| bcyclic.factor(source, suspects, transposes))
+        self.dense_factors.as_mut().map_or(Ok(()), |factors| factors.factor(source, suspects, transposes))
     }
 
     /// Solve with the factors of dense blocks.
@@ -66,7 +66,9 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         peaks: Peaks,
     ) -> Result<()> {
         let (cut, x) = (self.cuts[0].0, DeviceColumns { first: x.address(), step: self.step() });
-        self.bcyclic.as_mut().map_or(Ok(()), |bcyclic| bcyclic.solve(&cut, source, BlockColumns { rhs, x, peaks }))
+        self.dense_factors
+            .as_mut()
+            .map_or(Ok(()), |factors| factors.solve(&cut, source, BlockColumns { rhs, x, peaks }))
     }
 
     /// Solve for one right-hand side after the other: pivots and the downward pass, then the upward pass.

@@ -14,7 +14,7 @@ use bandsolve::{Error, Op, Report, Result};
 /// A solve reads 7b² numbers of the factors and 3b² numbers of the matrix per block row of b rows. [`DeviceSolver::solve`]
 /// reads 6b² numbers, but also chooses pivots and divides. Both return the same x, bit for bit.
 ///
-/// For blocks of more than 4 rows (`Bcyclic`), a solve reads 5b² numbers of the factors and 3b² of the matrix.
+/// For blocks of more than 4 rows (`Bcyclic` or `BlockSpike`), a solve reads 5b² numbers of the factors and 3b² of the matrix.
 ///
 /// # Cost
 /// Memory for approximately 7b² numbers per block row, twice the memory of the matrix.
@@ -68,7 +68,7 @@ impl<'a, T: DeviceScalar> Factored<'a, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for another operation than that of the factors, except for `Bcyclic`; otherwise as
+    /// [`Error::Unsupported`] for another operation than that of the factors, except for `Bcyclic` and `BlockSpike`; otherwise as
     /// [`DeviceSolver::solve`].
     pub fn solve_with<'s>(
         &'s mut self,
@@ -76,7 +76,7 @@ impl<'a, T: DeviceScalar> Factored<'a, T> {
         rhs: impl Into<DeviceSlice<'s, T>>,
         x: impl Into<DeviceSliceMut<'s, T>>,
     ) -> Result<Report> {
-        if op != self.a.chosen_op() && self.solver.route != Route::Bcyclic {
+        if op != self.a.chosen_op() && self.solver.route != Route::DenseBlocks {
             let what = "another operation than that of the factors on a GPU; factor this operation too";
             return Err(Error::Unsupported { method: self.solver.method.name(), what });
         }
@@ -140,7 +140,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// # Errors
     /// [`Error::Unsupported`] for other matrices, [`Error::Shape`], [`Error::Device`].
     pub fn factor<'a>(mut self, a: DeviceMatrix<'a, T>) -> Result<Factored<'a, T>> {
-        if self.route == Route::Bcyclic {
+        if self.route == Route::DenseBlocks {
             self.store_blocks(a)?;
             return Ok(Factored { solver: self, a });
         }
@@ -173,7 +173,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// Factor dense blocks for all later solves, which must have the same matrix with any operation. Other methods, and solvers that
     /// store factors already, do nothing.
     pub(crate) fn store_blocks(&mut self, a: DeviceMatrix<'_, T>) -> Result<()> {
-        let (Route::Bcyclic, false, MatrixSource::Blocks(source)) =
+        let (Route::DenseBlocks, false, MatrixSource::Blocks(source)) =
             (self.route, self.factored, a.source(self.plan.shape())?)
         else {
             return Ok(());

@@ -159,9 +159,9 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         let addresses = Peaks::at(peaks.slice(..).address(), solver.columns(), T::REAL_BYTES);
         let column = |address| DeviceColumns { first: address, step: solver.step() };
         let head = Arguments::new(&solver.cuts[0].0);
-        let (arguments, name) = match (&solver.bcyclic, self.source) {
-            (Some(bcyclic), MatrixSource::Blocks(blocks)) => {
-                (head.with(bcyclic.matrix(blocks)), format!("blockresidual_{}", T::NAME))
+        let (arguments, name) = match (&solver.dense_factors, self.source) {
+            (Some(factors), MatrixSource::Blocks(blocks)) => {
+                (head.with(factors.matrix(blocks)), format!("blockresidual_{}", T::NAME))
             }
             _ => {
                 let (arguments, ending) = self.source.with(head);

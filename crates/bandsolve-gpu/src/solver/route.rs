@@ -23,8 +23,8 @@ pub enum Route {
     DeviceScan,
     /// One thread block per system of a contiguous batch, by cyclic reduction.
     Cyclic,
-    /// Batches of operations on dense blocks, by block cyclic reduction.
-    Bcyclic,
+    /// Batches of operations on dense blocks.
+    DenseBlocks,
 }
 
 impl Route {
@@ -75,13 +75,13 @@ impl DevicePlan {
             return unsupported("more than 4 diagonals on each side on a GPU");
         }
         if block > MOST_ROWS && asked == Method::Rpts {
-            return unsupported("blocks of more than 4 rows on a GPU; use method bcyclic");
+            return unsupported("blocks of more than 4 rows on a GPU; use method bcyclic or block-spike");
         }
         let tridiagonal = matches!(shape, Shape::Tridiagonal { .. });
         let open = matches!(shape, Shape::Tridiagonal { periodic: false, .. });
         let contiguous = matches!(shape, Shape::Batch { layout: Layout::Contiguous, .. });
         let (method, route) = match asked {
-            Method::Bcyclic if dense => (Method::Bcyclic, Some(Route::Bcyclic)),
+            blocks @ (Method::Bcyclic | Method::BlockSpike) if dense => (blocks, Some(Route::DenseBlocks)),
             Method::Auto | Method::Rpts => (Method::Rpts, None),
             scalar @ (Method::SpikeThomas | Method::SpikeDiagonalPivoting) if block == 1 => (scalar, None),
             Method::SpikeCr if tridiagonal => (Method::SpikeCr, None),
@@ -131,7 +131,7 @@ impl DevicePlan {
         let rows = PartitionRows { asked: plan.options().partition_rows, large: sizes.partition_rows };
         match (route, method) {
             (Route::Levels, Method::SpikeCr) => spike_levels(system, kind, &limits, rows),
-            (Route::Bcyclic, _) => Ok(vec![(whole(system)?, kind)]),
+            (Route::DenseBlocks, _) => Ok(vec![(whole(system)?, kind)]),
             (Route::Levels, _) => levels(system, kind, &limits, rows),
             _ => Ok(vec![(batch(system, kind, &limits, route == Route::Interleaved)?, kind)]),
         }
@@ -154,16 +154,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_blocks_are_for_bcyclic() {
+    fn large_blocks_are_for_batches() {
         let method = |block, asked| {
             let plan = Plan::new(Shape::BlockTridiagonal { block_rows: 9, block, periodic: true }).method(asked);
             DevicePlan::of(&plan).map(|plan| (plan.method, plan.route))
         };
         assert_eq!(method(4, Method::Auto), Ok((Method::Rpts, Route::Levels)));
         for (block, asked) in [(5, Method::Auto), (5, Method::Bcyclic), (2, Method::Bcyclic), (300, Method::Auto)] {
-            assert_eq!(method(block, asked), Ok((Method::Bcyclic, Route::Bcyclic)));
+            assert_eq!(method(block, asked), Ok((Method::Bcyclic, Route::DenseBlocks)));
         }
-        for (block, asked) in [(5, Method::Rpts), (5, Method::BlockSpike), (0, Method::Bcyclic)] {
+        for block in [1, 5, 300] {
+            assert_eq!(method(block, Method::BlockSpike), Ok((Method::BlockSpike, Route::DenseBlocks)));
+        }
+        for (block, asked) in [(5, Method::Rpts), (5, Method::Spike), (0, Method::Bcyclic), (0, Method::BlockSpike)] {
             assert!(matches!(method(block, asked), Err(Error::Unsupported { .. })));
         }
         let band = Plan::new(Shape::Banded { n: 90, lower: 5, upper: 1 });

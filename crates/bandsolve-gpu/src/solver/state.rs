@@ -4,8 +4,8 @@ use super::card::fits_card;
 use super::level_factors::LevelFactors;
 use super::route::{DevicePlan, Route};
 use super::verdict::{SingularSystems, Verdict};
-use crate::bcyclic::{ChainSize, DeviceBcyclic};
 use crate::cut::{DeviceCut, KernelKind};
+use crate::dense_factors::{ChainSize, DenseFactors, DenseMethod};
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceVec};
 use crate::launch::{Coarse, DeviceColumns, Peaks, PivotOptions};
 use crate::rhs::Rhs;
@@ -53,8 +53,8 @@ const MANY_SYSTEMS: usize = 64;
 /// For a tridiagonal system with one right-hand side and M = 31 rows per partition: 8 numbers read and 1 written per
 /// row, and 2/31 of this for each further level. The solver has memory for 4·(2/31 + (2/31)² + …) numbers per row.
 ///
-/// For blocks of more than 4 rows, with `Bcyclic`: 14·b³ operations per block row to factor, 16·b² per right-hand side, and memory
-/// for 6·b² + 2·b·n_rhs numbers per block row. Blocks are multiplied and factored by cuBLAS.
+/// For blocks of more than 4 rows, with `Bcyclic` or `BlockSpike`: at most 14⅔·b³ operations per block row to factor, 16·b² per
+/// right-hand side, and memory for approximately 6·b² + 2·b·n_rhs numbers per block row. Blocks are multiplied and factored by cuBLAS.
 ///
 /// # Source
 /// Klein, dissertation, 2.5 and 2.6.
@@ -81,8 +81,8 @@ pub struct DeviceSolver<T: DeviceScalar> {
     pub(super) card: Option<(usize, DeviceVec<u32>)>,
     pub(super) scan: Option<DeviceScan<T>>,
     /// The factors of dense blocks.
-    pub(super) bcyclic: Option<DeviceBcyclic<T>>,
-    /// Whether `bcyclic` holds the factors of the matrix for all solves.
+    pub(super) dense_factors: Option<DenseFactors<T>>,
+    /// Whether `dense_factors` holds the factors of the matrix for all solves.
     pub(super) factored: bool,
     /// Whether inaccurate rows are listed for repair, unless the route repairs none.
     pub(super) repairs: bool,
@@ -98,11 +98,11 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// - tridiagonal systems: `SpikeCr`,
     /// - open tridiagonal systems: `CfLu` and `ParallelDiagonalPivoting`,
     /// - contiguous batches: `Cr` and `Pcr`, which are one hybrid method,
-    /// - block tridiagonal systems: `Bcyclic`.
+    /// - block tridiagonal systems: `Bcyclic` and `BlockSpike`. By default, `BlockSpike` divides n block rows into √n partitions.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for systems of another kind, or with 2³¹ rows or more; [`Error::Device`] if the memory cannot be
-    /// allocated, or if `Bcyclic` does not find cuBLAS.
+    /// allocated, or if `Bcyclic` or `BlockSpike` does not find cuBLAS.
     pub fn new(device: &Device, plan: &Plan, n_rhs: usize) -> Result<Self> {
         Self::with_sizes(device, plan, n_rhs, device.sizes(T::NAME))
     }
@@ -125,7 +125,12 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             _ => None,
         };
         let size = ChainSize { n, block, periodic: decision.periodic() };
-        let bcyclic = (route == Route::Bcyclic && !cuts.is_empty()).then(|| DeviceBcyclic::new(device, size, n_rhs));
+        let dense_method = match method {
+            Method::BlockSpike => DenseMethod::BlockSpike(plan.options().partition_rows),
+            _ => DenseMethod::Bcyclic,
+        };
+        let dense = (route == Route::DenseBlocks && !cuts.is_empty())
+            .then(|| DenseFactors::new(device, size, n_rhs, dense_method));
         let measurements = SingularSystems::new::<T>(device, cuts.len(), (n_rhs, systems), n * block)?;
         let card = match (route, n_rhs, systems, block) {
             (Route::Levels, 1, 1, 1..=2) if !decision.banded() && method != Method::SpikeCr => {
@@ -138,7 +143,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
         Ok(Self {
             card,
             scan,
-            bcyclic: bcyclic.transpose()?,
+            dense_factors: dense.transpose()?,
             factored: false,
             repairs: true,
             threads,
@@ -175,7 +180,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     pub fn bytes(&self) -> usize {
         let factors = self.factors.iter().map(LevelFactors::bytes).sum::<usize>();
         let factors = factors + self.scan.as_ref().map_or(0, DeviceScan::bytes);
-        let factors = factors + self.bcyclic.as_ref().map_or(0, DeviceBcyclic::bytes);
+        let factors = factors + self.dense_factors.as_ref().map_or(0, DenseFactors::bytes);
         let level = |level: &DeviceRows<T>| level.bands.iter().chain([&level.rhs]).map(DeviceVec::len).sum::<usize>();
         (self.levels.iter().map(level).sum::<usize>() + self.intermediate.len()) * size_of::<T>()
             + self.measurements.bytes()

@@ -1,4 +1,4 @@
-//! BCYCLIC with dense blocks on devices: x has the bits of the CPU on emulated devices, and fulfils the contract on all.
+//! BCYCLIC and block SPIKE with dense blocks on devices: x has the bits of the CPU on emulated devices, and fulfils the contract on all.
 
 use crate::{is_emulated, test_device};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
@@ -10,6 +10,7 @@ use bandsolve_gpu::{
     Device, DeviceMatrix, DeviceScalar, DeviceSolver, DeviceStatus, DeviceVec, Emulation, HostMatrix, Order,
 };
 
+const METHODS: [Method; 2] = [Method::Bcyclic, Method::BlockSpike];
 const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];
 
 fn device() -> Device {
@@ -37,8 +38,9 @@ fn upload<T: DeviceScalar>(device: &Device, a: &BlockTridiagonal<'_, T>) -> [Dev
     arrays.try_into().unwrap()
 }
 
-fn plan<T: Scalar>(a: &BlockTridiagonal<'_, T>) -> Plan {
-    Plan::new(a.shape()).method(Method::Bcyclic)
+/// A plan with at most `rows` block rows per partition of block SPIKE.
+fn plan<T: Scalar>(a: &BlockTridiagonal<'_, T>, method: Method, rows: usize) -> Plan {
+    Plan::new(a.shape()).method(method).partition_rows(rows)
 }
 
 /// Solve op(A)·x = rhs.
@@ -50,44 +52,86 @@ fn solve<T: Scalar>(factor: &dyn Factor<T>, op: Op, rhs: &[T]) -> (Vec<T>, Resul
 }
 
 /// Compare x with the CPU: the same values on emulated devices.
-fn compare<T: DeviceScalar>(a: &BlockTridiagonal<'_, T>, op: Op, (rhs, x): (&[T], &[T])) {
+fn compare<T: DeviceScalar>(plan: &Plan, a: &BlockTridiagonal<'_, T>, op: Op, (rhs, x): (&[T], &[T])) {
     if is_emulated() {
-        let (expected, report) = solve(&plan(a).factor(a).unwrap(), op, rhs);
+        let (expected, report) = solve(&plan.factor(a).unwrap(), op, rhs);
         assert_eq!(report.unwrap().refinement_steps, 0);
-        assert_eq!(x, expected, "{:?} {op:?} {}", a.shape(), T::NAME);
+        assert_eq!(x, expected, "{plan:?} {op:?} {}", T::NAME);
     }
 }
 
-/// Factor once, and solve with A, Aᵀ and Aᴴ for one and several right-hand sides.
-fn factor_once<T: DeviceScalar>(size: (usize, usize), periodic: bool) {
-    let (device, a) = (device(), matrix::<T>(size, periodic, 2.0 * size.1 as f64));
-    let [sub, diag, sup] = upload(&device, &a);
-    let solver = DeviceSolver::<T>::new(&device, &plan(&a), 3).unwrap();
+/// Factor once, and solve with A, Aᵀ and Aᴴ for one and several right-hand sides. The second plan is for the CPU.
+fn factor_once<T: DeviceScalar>(a: &BlockTridiagonal<'_, T>, [on_device, on_host]: [&Plan; 2]) {
+    let device = device();
+    let [sub, diag, sup] = upload(&device, a);
+    let solver = DeviceSolver::<T>::new(&device, on_device, 3).unwrap();
     let mut factors = solver.factor(DeviceMatrix::block_tridiagonal(&sub, &diag, &sup)).unwrap();
     for op in OPS {
         for n_rhs in [3, 1] {
             let given = rhs::<T>(a.n() * n_rhs);
             // The right-hand side comes from another stream.
-            let on_device = device.stream().unwrap().upload(&given).unwrap();
+            let rhs = device.stream().unwrap().upload(&given).unwrap();
             let mut x = device.zeros(given.len()).unwrap();
-            let report = factors.solve_with(op, &on_device, &mut x).unwrap();
-            assert_eq!((report.method, report.fallback, report.refinement_steps), (Method::Bcyclic, false, 0));
+            let report = factors.solve_with(op, &rhs, &mut x).unwrap();
+            let method = on_device.asked_method();
+            assert_eq!((report.method, report.fallback, report.refinement_steps), (method, false, 0));
             assert_eq!(report.backward_errors.len(), n_rhs);
             assert!(report.backward_error <= 8.0 * T::Real::EPSILON.to_f64());
-            compare(&a, op, (&given, &x.download().unwrap()));
+            compare(on_host, a, op, (&given, &x.download().unwrap()));
         }
     }
 }
 
+/// A matrix with large diagonal blocks.
+fn dominant<T: Scalar>(size: (usize, usize), periodic: bool) -> BlockTridiagonal<'static, T> {
+    matrix(size, periodic, 2.0 * size.1 as f64)
+}
+
+/// Diagonals whose couplings to distant rows become negligible after a few or after many steps.
+const DECAYS: [f64; 5] = [10.0, 30.0, 100.0, 300.0, 1e4];
+
 fn every_size<T: DeviceScalar>() {
+    let by_bcyclic = |size, periodic| {
+        let a = dominant::<T>(size, periodic);
+        let plan = plan(&a, Method::Bcyclic, 3);
+        factor_once(&a, [&plan, &plan]);
+    };
     for rows in [1, 2, 3, 4, 5, 6, 7, 9, 16] {
-        for periodic in [false, true] {
-            factor_once::<T>((rows, 5), periodic);
-        }
+        [false, true].into_iter().for_each(|periodic| by_bcyclic((rows, 5), periodic));
     }
     // Inverses, and triangles of one and of several panels.
     for size in [(5, 16), (4, 64), (3, 65), (2, 130)] {
-        factor_once::<T>(size, true);
+        by_bcyclic(size, true);
+    }
+    for shift in DECAYS {
+        let a = matrix::<T>((40, 6), true, shift);
+        let plan = plan(&a, Method::Bcyclic, 3);
+        factor_once(&a, [&plan, &plan]);
+    }
+}
+
+/// Chains and rings that are divided into partitions of equal and unequal lengths.
+fn every_division<T: DeviceScalar>() {
+    let by_spike = |size, periodic, rows| {
+        let a = dominant::<T>(size, periodic);
+        let plan = plan(&a, Method::BlockSpike, rows);
+        factor_once(&a, [&plan, &plan]);
+    };
+    for rows in [1, 2, 3, 4, 5, 9, 10, 16, 17, 40] {
+        // A partition has at least 3 rows, unless the system has too few of them.
+        for (periodic, part) in [(false, 3), (false, 4), (false, 50), (true, 3), (true, 4), (true, 50)] {
+            by_spike((rows, 5), periodic, part);
+        }
+    }
+    for size in [(13, 16), (10, 33), (9, 65), (9, 130)] {
+        [false, true].into_iter().for_each(|periodic| by_spike(size, periodic, 3));
+    }
+    for shift in DECAYS {
+        for (periodic, part) in [(false, 12), (true, 12), (true, 50)] {
+            let a = matrix::<T>((40, 6), periodic, shift);
+            let plan = plan(&a, Method::BlockSpike, part);
+            factor_once(&a, [&plan, &plan]);
+        }
     }
 }
 
@@ -111,6 +155,36 @@ fn x_is_that_of_the_cpu_c64() {
     every_size::<Complex64>();
 }
 
+#[test]
+fn block_spike_has_the_x_of_the_cpu_f32() {
+    every_division::<f32>();
+}
+
+#[test]
+fn block_spike_has_the_x_of_the_cpu_f64() {
+    every_division::<f64>();
+}
+
+#[test]
+fn block_spike_has_the_x_of_the_cpu_c32() {
+    every_division::<Complex32>();
+}
+
+#[test]
+fn block_spike_has_the_x_of_the_cpu_c64() {
+    every_division::<Complex64>();
+}
+
+/// By default, a device divides 16 block rows into 4 partitions: 3 rows and a separator each, if the matrix is periodic.
+#[test]
+fn the_default_number_of_partitions_is_the_root_of_the_rows() {
+    for periodic in [false, true] {
+        let a = dominant::<f64>((16, 7), periodic);
+        let default = Plan::new(a.shape()).method(Method::BlockSpike);
+        factor_once(&a, [&default, &plan(&a, Method::BlockSpike, 3)]);
+    }
+}
+
 /// Factors by other methods solve with one operation.
 #[test]
 fn factors_of_small_blocks_have_one_operation() {
@@ -131,25 +205,29 @@ fn factors_of_small_blocks_have_one_operation() {
 fn the_matrix_may_change_between_solves() {
     let device = device();
     let shape = Shape::BlockTridiagonal { block_rows: 6, block: 17, periodic: false };
-    let mut solver = DeviceSolver::<f64>::new(&device, &Plan::new(shape), 2).unwrap();
-    for (shift, op) in [(40.0, Op::Plain), (60.0, Op::Transpose), (50.0, Op::Plain)] {
-        let a = matrix::<f64>((6, 17), false, shift);
-        let [sub, diag, sup] = upload(&device, &a);
-        let given = rhs::<f64>(2 * a.n());
-        let (on_device, mut x) = (device.upload(&given).unwrap(), device.zeros(given.len()).unwrap());
-        let report =
-            solver.solve(DeviceMatrix::block_tridiagonal(&sub, &diag, &sup).op(op), &on_device, &mut x).unwrap();
-        assert_eq!(report.method, Method::Bcyclic);
-        compare(&a, op, (&given, &x.download().unwrap()));
+    // `Auto` is BCYCLIC.
+    for (asked, method) in [(Method::Auto, Method::Bcyclic), (Method::BlockSpike, Method::BlockSpike)] {
+        let plan = Plan::new(shape).partition_rows(3);
+        let mut solver = DeviceSolver::<f64>::new(&device, &plan.clone().method(asked), 2).unwrap();
+        for (shift, op) in [(40.0, Op::Plain), (60.0, Op::Transpose), (50.0, Op::Plain)] {
+            let a = matrix::<f64>((6, 17), false, shift);
+            let [sub, diag, sup] = upload(&device, &a);
+            let given = rhs::<f64>(2 * a.n());
+            let (on_device, mut x) = (device.upload(&given).unwrap(), device.zeros(given.len()).unwrap());
+            let report =
+                solver.solve(DeviceMatrix::block_tridiagonal(&sub, &diag, &sup).op(op), &on_device, &mut x).unwrap();
+            assert_eq!(report.method, method);
+            compare(&plan.clone().method(method), &a, op, (&given, &x.download().unwrap()));
+        }
     }
 }
 
-/// A matrix whose second diagonal block is nearly singular, although the matrix is not.
-fn nearly_singular_pivot(distance: f64) -> BlockTridiagonal<'static, f64> {
+/// A matrix with a diagonal block that is nearly singular, although the matrix is not.
+fn nearly_singular_pivot(row: usize, distance: f64) -> BlockTridiagonal<'static, f64> {
     let a = matrix::<f64>((5, 20), false, 0.0);
     let [sub, diag, sup] = a.arrays().map(<[f64]>::to_vec);
     let mut diag = diag;
-    let block = &mut diag[400..800];
+    let block = &mut diag[400 * row..][..400];
     block.copy_within(0..20, 20);
     block.iter_mut().step_by(21).for_each(|v| *v += distance);
     block.copy_within(0..20, 20);
@@ -157,53 +235,62 @@ fn nearly_singular_pivot(distance: f64) -> BlockTridiagonal<'static, f64> {
     BlockTridiagonal::from_vecs(20, [sub, diag, sup], false).unwrap()
 }
 
+/// The first rows that the methods eliminate.
+const FIRST_ROWS: [(Method, usize); 2] = [(Method::Bcyclic, 1), (Method::BlockSpike, 0)];
+
 #[test]
 fn inaccurate_solutions_are_refined_or_solved_again() {
     let device = device();
-    let mut refined = false;
-    for distance in [1e-4, 1e-7, 1e-10, 1e-13] {
-        let a = nearly_singular_pivot(distance);
-        for op in OPS {
-            let given = rhs::<f64>(a.n());
-            let (x, report) = solve(&device.factor(&plan(&a), &a).unwrap(), op, &given);
-            let report = report.unwrap();
-            assert!(report.backward_error <= 64.0 * f64::EPSILON, "{distance} {op:?}: {report:?}");
-            refined |= report.refinement_steps > 0 && !report.fallback;
-            // The reported error is that of x, up to the rounding of this check.
-            let mut product = vec![0.0; a.n()];
-            let dense = |i: usize, j: usize| if op == Op::Plain { a.get(i, j) } else { a.get(j, i) };
-            let largest = x.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-            for (i, p) in product.iter_mut().enumerate() {
-                *p = (0..a.n()).map(|j| dense(i, j) * x[j]).sum();
-                let sum: f64 = (0..a.n()).map(|j| dense(i, j).abs()).sum();
-                let error = (given[i] - *p).abs() / (sum * largest + given[i].abs());
-                assert!(error <= report.backward_error + 2.0 * 60.0 * f64::EPSILON);
+    for (method, row) in FIRST_ROWS {
+        let mut refined = false;
+        for distance in [1e-4, 1e-7, 1e-10, 1e-13] {
+            let a = nearly_singular_pivot(row, distance);
+            for op in OPS {
+                let given = rhs::<f64>(a.n());
+                let (x, report) = solve(&device.factor(&plan(&a, method, 3), &a).unwrap(), op, &given);
+                let report = report.unwrap();
+                assert!(report.backward_error <= 64.0 * f64::EPSILON, "{method:?} {distance} {op:?}: {report:?}");
+                refined |= report.refinement_steps > 0 && !report.fallback;
+                // The reported error is that of x, up to the rounding of this check.
+                let mut product = vec![0.0; a.n()];
+                let dense = |i: usize, j: usize| if op == Op::Plain { a.get(i, j) } else { a.get(j, i) };
+                let largest = x.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+                for (i, p) in product.iter_mut().enumerate() {
+                    *p = (0..a.n()).map(|j| dense(i, j) * x[j]).sum();
+                    let sum: f64 = (0..a.n()).map(|j| dense(i, j).abs()).sum();
+                    let error = (given[i] - *p).abs() / (sum * largest + given[i].abs());
+                    assert!(error <= report.backward_error + 2.0 * 60.0 * f64::EPSILON);
+                }
             }
         }
+        assert!(refined, "one of these systems needs refinement only by {method:?}");
     }
-    assert!(refined, "one of these systems needs refinement only");
 }
 
 /// A singular diagonal block in a matrix that is not singular: the pivoted method solves the system, with and without verification.
 #[test]
 fn singular_pivots_are_solved_again() {
     let device = device();
-    for block in [6, 70] {
-        // The second block row has zeros on the diagonal, and the last level would divide by them.
+    for ((method, zero), block) in FIRST_ROWS.into_iter().flat_map(|first| [(first, 6), (first, 70)]) {
+        // Two pairs of coupled block rows. The row of a pair that is eliminated first has zeros on the diagonal.
         let eye = |scale: f64| (0..block * block).map(move |k| if k % (block + 1) == 0 { scale } else { 0.0 });
-        let blocks = |scales: [f64; 2]| scales.into_iter().flat_map(eye).collect::<Vec<_>>();
-        let arrays = [blocks([1.0, 1.0]), blocks([1.0, 0.0]), blocks([1.0, 1.0])];
+        let blocks = |scales: [f64; 4]| scales.into_iter().flat_map(eye).collect::<Vec<_>>();
+        let diag = [0, 1, 0, 1].map(|row| if row == zero { 0.0 } else { 1.0 });
+        let arrays = [blocks([0.0, 1.0, 0.0, 1.0]), blocks(diag), blocks([1.0, 0.0, 1.0, 0.0])];
         let a = BlockTridiagonal::from_vecs(block, arrays, false).unwrap();
         for verify in [true, false] {
             let given = rhs::<f64>(a.n());
-            let factors = device.factor(&plan(&a).verify(verify), &a).unwrap();
+            let factors = device.factor(&plan(&a, method, 3).verify(verify), &a).unwrap();
             for op in OPS {
                 let (x, report) = solve(&factors, op, &given);
                 assert!(report.unwrap().fallback);
-                // x₁ = d₂, x₂ = d₁ − x₁.
-                for i in 0..block {
-                    assert!((x[i] - given[block + i]).abs() <= 8.0 * f64::EPSILON);
-                    assert!((x[block + i] - given[i] + given[block + i]).abs() <= 8.0 * f64::EPSILON);
+                for (x, given) in x.chunks_exact(2 * block).zip(given.chunks_exact(2 * block)) {
+                    // The row with zeros: x of the other row is d. The other row: the sum of both is d.
+                    let [zero, other] = [zero * block, (1 - zero) * block];
+                    for i in 0..block {
+                        assert!((x[other + i] - given[zero + i]).abs() <= 8.0 * f64::EPSILON);
+                        assert!((x[zero + i] - given[other + i] + given[zero + i]).abs() <= 8.0 * f64::EPSILON);
+                    }
                 }
             }
         }
@@ -213,12 +300,13 @@ fn singular_pivots_are_solved_again() {
 #[test]
 fn singular_and_not_finite_matrices_are_errors() {
     let device = device();
-    for (block, verify) in [(6, true), (6, false), (70, true)] {
+    let cases = [(6, true), (6, false), (70, true)];
+    for (method, (block, verify)) in METHODS.into_iter().flat_map(|method| cases.map(|case| (method, case))) {
         let mut arrays = matrix::<f64>((4, block), true, 0.0).arrays().map(<[f64]>::to_vec);
         let given = rhs::<f64>(4 * block);
         let solve = |[sub, diag, sup]: &[Vec<f64>; 3], rhs: &[f64], on_device: bool| {
             let a = BlockTridiagonal::periodic(block, sub, diag, sup).unwrap();
-            let plan = plan(&a).verify(verify);
+            let plan = plan(&a, method, 3).verify(verify);
             let solved = if on_device { device.factor(&plan, &a)?.solve(rhs) } else { plan.factor(&a)?.solve(rhs) };
             solved.map(|solution| solution.report)
         };
@@ -245,16 +333,24 @@ fn singular_and_not_finite_matrices_are_errors() {
 #[test]
 fn enqueued_solves_have_a_status() {
     let device = device();
-    let a = matrix::<f32>((5, 8), false, 30.0);
-    let [sub, diag, sup] = upload(&device, &a);
-    let given = device.upload(&rhs::<f32>(a.n())).unwrap();
-    let (mut x, mut status) = (device.zeros(a.n()).unwrap(), DeviceStatus::new(&device).unwrap());
-    let mut solver = DeviceSolver::<f32>::new(&device, &plan(&a), 1).unwrap();
-    let blocks = DeviceMatrix::block_tridiagonal(&sub, &diag, &sup);
-    solver.enqueue_solve(blocks, &given, &mut x, &mut status).unwrap();
-    compare(&a, Op::Plain, (&given.download().unwrap(), &x.download().unwrap()));
-    assert!(status.read().unwrap().unwrap() <= 8.0 * f64::from(f32::EPSILON));
-    let nothing = device.zeros(diag.len()).unwrap();
-    solver.enqueue_solve(DeviceMatrix::block_tridiagonal(&sub, &nothing, &sup), &given, &mut x, &mut status).unwrap();
-    assert_eq!(status.read().unwrap(), None);
+    for method in METHODS {
+        let a = matrix::<f32>((5, 8), false, 30.0);
+        let plan = plan(&a, method, 3);
+        let [sub, diag, sup] = upload(&device, &a);
+        let given = device.upload(&rhs::<f32>(a.n())).unwrap();
+        let (mut x, mut status) = (device.zeros(a.n()).unwrap(), DeviceStatus::new(&device).unwrap());
+        let mut solver = DeviceSolver::<f32>::new(&device, &plan, 1).unwrap();
+        let blocks = DeviceMatrix::block_tridiagonal(&sub, &diag, &sup);
+        solver.enqueue_solve(blocks, &given, &mut x, &mut status).unwrap();
+        compare(&plan, &a, Op::Plain, (&given.download().unwrap(), &x.download().unwrap()));
+        assert!(status.read().unwrap().unwrap() <= 8.0 * f64::from(f32::EPSILON));
+        let nothing = device.zeros(diag.len()).unwrap();
+        let blocks = DeviceMatrix::block_tridiagonal(&sub, &nothing, &sup);
+        solver.enqueue_solve(blocks, &given, &mut x, &mut status).unwrap();
+        assert_eq!(status.read().unwrap(), None);
+        // Nothing of the singular matrix is left.
+        let blocks = DeviceMatrix::block_tridiagonal(&sub, &diag, &sup);
+        solver.enqueue_solve(blocks, &given, &mut x, &mut status).unwrap();
+        compare(&plan, &a, Op::Plain, (&given.download().unwrap(), &x.download().unwrap()));
+    }
 }

@@ -38,7 +38,7 @@ impl<T: DeviceScalar> Suite<T> for Emulated {
     }
 }
 
-/// BCYCLIC on blocks of one row, which are the entries of tridiagonal matrices.
+/// BCYCLIC and block SPIKE on blocks of one row, which are the entries of tridiagonal matrices.
 enum EmulatedBlocks {}
 
 impl<T: DeviceScalar> Suite<T> for EmulatedBlocks {
@@ -62,6 +62,8 @@ impl<T: DeviceScalar> Suite<T> for EmulatedBlocks {
 
 conformance!(blocks_f64, f64, EmulatedBlocks, |plan| plan.method(Method::Bcyclic));
 conformance!(blocks_c32, Complex32, EmulatedBlocks, |plan| plan.method(Method::Bcyclic));
+conformance!(block_spike_f64, f64, EmulatedBlocks, |plan| plan.method(Method::BlockSpike));
+conformance!(block_spike_c32, Complex32, EmulatedBlocks, |plan| plan.method(Method::BlockSpike));
 
 conformance!(tridiagonal_f32, f32, Emulated, |plan| plan);
 conformance!(tridiagonal_f64, f64, Emulated, |plan| plan);

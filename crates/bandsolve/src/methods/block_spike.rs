@@ -67,23 +67,30 @@ struct EliminatedBlock<T> {
 
 /// The partitions of a chain or a ring, with one separator at each boundary between two of them.
 #[derive(Debug, Clone, Copy)]
-struct ChainCut {
+pub struct ChainCut {
     count: usize,
     partitions: usize,
     ring: bool,
 }
 
 impl ChainCut {
-    fn new(count: usize, ring: bool, rows: Option<usize>) -> Self {
+    /// Divide `count` block rows into partitions of `rows` rows, or into `partitions` partitions if `rows` is none.
+    pub fn new(count: usize, ring: bool, rows: Option<usize>, partitions: usize) -> Self {
         // Each partition and each separator needs a row.
         let most = if ring { count / 2 } else { count.div_ceil(2) };
-        let wish = rows.map_or(tuning::BLOCK_PARTITIONS, |rows| count.div_ceil(rows + 1));
+        let wish = rows.map_or(partitions, |rows| count.div_ceil(rows + 1));
         // Dividing a system of three rows or fewer does not pay off.
         let partitions = if count < 4 { 0 } else { wish.clamp(2, most) };
         Self { count, partitions, ring }
     }
 
-    fn separators(&self) -> usize {
+    /// Number of partitions; 0 if the system is too small to divide it.
+    pub fn partitions(&self) -> usize {
+        self.partitions
+    }
+
+    /// Number of separators.
+    pub fn separators(&self) -> usize {
         match self.partitions {
             0 => self.count,
             parts => parts - usize::from(!self.ring),
@@ -103,28 +110,28 @@ impl ChainCut {
     }
 
     /// Number of rows of partition `p`, which separator p follows.
-    fn len(&self, p: usize) -> usize {
+    pub fn len(&self, p: usize) -> usize {
         let inside = self.count - self.separators();
         inside / self.partitions + usize::from(p < inside % self.partitions)
     }
 
     /// Whether partition `p` is eliminated upwards, as the last one of a chain.
-    fn is_upward(&self, p: usize) -> bool {
+    pub fn is_upward(&self, p: usize) -> bool {
         !self.ring && p + 1 == self.partitions
     }
 
     /// The row that is number k of partition `p` in the order of elimination.
-    fn row(&self, p: usize, k: usize) -> usize {
+    pub fn row(&self, p: usize, k: usize) -> usize {
         self.start(p) + if self.is_upward(p) { self.len(p) - 1 - k } else { k }
     }
 
     /// The row of separator `s`.
-    fn separator(&self, s: usize) -> usize {
+    pub fn separator(&self, s: usize) -> usize {
         if self.partitions == 0 { s } else { self.start(s) + self.len(s) }
     }
 
     /// The separator at which the elimination of partition `p` starts, if there is one, and the separator at which it ends.
-    fn ends(&self, p: usize) -> (Option<usize>, usize) {
+    pub fn ends(&self, p: usize) -> (Option<usize>, usize) {
         if self.ring {
             return (Some((p + self.partitions - 1) % self.partitions), p);
         }
@@ -236,7 +243,7 @@ fn reduced<T: Scalar>(source: &ScaledBlocks<'_, T>, cut: ChainCut, parts: Vec<Sc
 
 /// Block rows of spare memory for a solve of `count` block rows.
 fn spare_rows(count: usize, ring: bool, options: &Options) -> usize {
-    ChainCut::new(count, ring, options.partition_rows).spare_rows()
+    ChainCut::new(count, ring, options.partition_rows, tuning::BLOCK_PARTITIONS).spare_rows()
 }
 
 impl<T: Scalar> BlockSpike<T> {
@@ -315,7 +322,7 @@ impl<T: Scalar> BlockElimination<T> for BlockSpike<T> {
     fn new(rows: &BlockRows<'_, T>, scale: &[T::Real], options: &Options) -> Result<Self> {
         let invert = rows.block <= tuning::BLOCK_SPIKE_INVERSE_MAX;
         let team = Team { block: rows.block, threads: options.threads, simd: options.simd, invert };
-        let cut = ChainCut::new(rows.block_rows(), rows.periodic(), options.partition_rows);
+        let cut = ChainCut::new(rows.block_rows(), rows.periodic(), options.partition_rows, tuning::BLOCK_PARTITIONS);
         let source = ScaledBlocks::new(rows, scale);
         let mut factors = places::<PartitionFactors<T>>(cut.partitions)?;
         let flops = (cut.count / cut.partitions.max(1)).saturating_mul(4 * team.block.pow(3));

@@ -1,9 +1,9 @@
 //! Systems on an emulated device, at sizes that reach all kernels.
 
 use super::watched::Watched;
-use crate::bcyclic::{ChainSize, DeviceBcyclic};
 use crate::csr::DeviceCsr;
 use crate::cut::{KernelKind, PartitionRows, THREADS, UncutSystem, levels, whole, window};
+use crate::dense_factors::{ChainSize, DenseFactors, DenseMethod};
 use crate::device::{Device, DeviceScalar, DeviceVec};
 use crate::emulated::Emulator;
 use crate::forest::DeviceForest;
@@ -194,12 +194,12 @@ impl SystemsOnDevice {
         let (device, rows) = (self.device(), shape.rows());
         let MatrixSource::Blocks(blocks) = a.source(shape).unwrap() else { unreachable!("three arrays") };
         let size = ChainSize { n: 6, block: 13, periodic: true };
-        let bcyclic = DeviceBcyclic::<T>::new(&device, size, 1).unwrap();
+        let factors = DenseFactors::<T>::new(&device, size, 1, DenseMethod::Bcyclic).unwrap();
         let cut = whole(UncutSystem { n: 6, rows, periodic: true, columns: 1, systems: 1 }).unwrap();
         let [rhs, x, rest] = [(); 3].map(|()| self.array::<T>(rows));
         let column = |array: &DeviceVec<T>| DeviceColumns { first: array.slice(..).address(), step: rows as u64 };
         let sizes = self.array::<T>(Peaks::KINDS);
-        let arguments = Arguments::new(&cut).with(bcyclic.matrix(blocks)).with(column(&rhs)).with(column(&x));
+        let arguments = Arguments::new(&cut).with(factors.matrix(blocks)).with(column(&rhs)).with(column(&x));
         let arguments = arguments.with(column(&rest)).with(Peaks::at(sizes.slice(..).address(), 1, T::REAL_BYTES));
         // SAFETY: these are the kernel's arguments, and the arrays have the length of x.
         unsafe { arguments.launch(&device, &format!("blockresidual_{}", T::NAME), 1, 0).unwrap() };
