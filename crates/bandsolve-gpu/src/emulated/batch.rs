@@ -69,6 +69,12 @@ fn team(block: usize) -> Team {
     Team { block, threads: 1, simd: Simd::detect(), invert: false }
 }
 
+/// Compute columns of blocks of n rows. The CPU divides square blocks into pieces of columns, and the rounding of a product can depend on its number of
+/// columns.
+fn in_pieces<T: Scalar>(n: usize, to: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
+    if to.len() == n * n { team(n).by_columns(n, to, work) } else { work(0, to) }
+}
+
 /// Copy a block to the host.
 unsafe fn load<T: Scalar>(blocks: &SpacedBlocks, which: usize, (rows, columns): (usize, usize)) -> Vec<T> {
     let first = at(blocks.first).cast::<T>();
@@ -104,12 +110,16 @@ unsafe fn multiply<T: Scalar>(product: &BlockProduct) {
             ProductResult::Subtract => unsafe { load::<T>(c, which, (n, columns)) },
             _ => vec![T::ZERO; n * columns],
         };
-        let (a, b) = (View::new(&a, n, n), View::new(&b, n, columns));
-        let (a, view) = (if *transposed { a.transpose() } else { a }, ViewMut::new(&mut to, n, columns));
-        match result {
-            ProductResult::Replace => Product::replace(view, a, b).run_on(Simd::detect()),
-            _ => Product::subtract(view, a, b).run_on(Simd::detect()),
-        }
+        let a = View::new(&a, n, n);
+        let a = if *transposed { a.transpose() } else { a };
+        in_pieces(n, &mut to, |first, to| {
+            let columns = to.len() / n;
+            let (b, to) = (View::new(&b[first * n..][..to.len()], n, columns), ViewMut::new(to, n, columns));
+            match result {
+                ProductResult::Replace => Product::replace(to, a, b).run_on(Simd::detect()),
+                _ => Product::subtract(to, a, b).run_on(Simd::detect()),
+            }
+        });
         // SAFETY: see above.
         unsafe { store(c, which, n, &to) };
     }
@@ -138,17 +148,16 @@ unsafe fn solve<T: Scalar>(factors: &BlockFactors, transposed: bool, rhs: &Space
     let exchanges = at(exchanges).cast::<u32>();
     for which in 0..count {
         // SAFETY: here and below, the caller's promise.
-        let (elements, mut given) =
+        let (elements, given) =
             unsafe { (load::<T>(&blocks.blocks, which, (block, block)), load::<T>(rhs, which, (block, columns))) };
         // SAFETY: see above.
         let order = (0..block).map(|k| unsafe { exchanges.add(which * block + k).read() }).collect();
         let lu = DenseLu::from_factors(elements, order, team(block)).expect("the host has memory for a block");
         let mut x = vec![T::ZERO; given.len()];
-        if transposed {
-            lu.solve_transpose(&mut given, &mut x)
-        } else {
-            lu.solve(&mut given, &mut x)
-        }
+        in_pieces(block, &mut x, |first, x| {
+            let mut given = given[first * block..][..x.len()].to_vec();
+            if transposed { lu.solve_transpose(&mut given, x) } else { lu.solve(&mut given, x) }
+        });
         // SAFETY: see above.
         unsafe { store(rhs, which, block, &x) };
     }
