@@ -58,11 +58,14 @@ fn like_the_cpu<T: DeviceScalar + DoubleScalar<Single: DeviceScalar>>() {
         // The norm of the residual is that of the rows with the largest scale.
         for outer in if range > 100.0 { &OUTER[..1] } else { &OUTER } {
             for inner in [None, Some(KrylovSolver::new(KrylovMethod::Bicgstab).rtol(1e-4))] {
+                // Rounding can bring an inner residual just below or above its tolerance: one inner iteration more or less in each application, and
+                // perhaps an outer one.
+                let near = usize::from(inner.is_some());
                 let [of_device, of_cpu] = iterations(&a, *outer, inner);
                 let what = format!("{} {range} {outer:?}: {of_device:?} {of_cpu:?}", T::NAME);
-                assert_eq!(of_device[0], of_cpu[0], "{what}");
-                // Rounding can bring an inner residual just below or above its tolerance: one inner iteration more or less in each application.
-                assert!(of_device[1].abs_diff(of_cpu[1]) <= of_cpu[0], "{what}");
+                assert!(of_device[0].abs_diff(of_cpu[0]) <= near, "{what}");
+                let per_outer = |[outer, inner]: [usize; 2]| inner as f64 / outer as f64;
+                assert!((per_outer(of_device) - per_outer(of_cpu)).abs() <= 1.0, "{what}");
             }
         }
     }
