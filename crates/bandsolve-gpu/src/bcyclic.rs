@@ -17,18 +17,10 @@
 use crate::block_batches::{BlockBatches, DenseColumns};
 use crate::dense::{BlockFactors, ListedBlocks, ProductResult, SpacedBlocks};
 use crate::device::{DeviceScalar, DeviceVec};
-use crate::elimination::DeviceElimination;
+use crate::elimination::{DIAG, DeviceElimination, LEFT, RIGHT};
 use bandsolve::Result;
 use core::mem::size_of;
 use std::sync::Arc;
-
-/// Largest diagonal block that is inverted, as on the CPU. Larger blocks are solved with their triangles.
-pub(crate) const BCYCLIC_INVERSE_MAX: usize = 64;
-
-/// Couplings to the left neighbor, diagonal blocks, couplings to the right neighbor.
-const LEFT: usize = 0;
-const DIAG: usize = 1;
-const RIGHT: usize = 2;
 
 /// The blocks of a level.
 struct ChainLevel<T> {

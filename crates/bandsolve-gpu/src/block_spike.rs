@@ -23,14 +23,11 @@ use crate::bcyclic::DeviceBcyclic;
 use crate::block_batches::{BlockBatches, DenseColumns};
 use crate::dense::{BlockFactors, ListedBlocks, ProductResult, SpacedBlocks};
 use crate::device::{DeviceScalar, DeviceVec};
-use crate::elimination::DeviceElimination;
+use crate::elimination::{DIAG, DeviceElimination, LEFT, RIGHT};
 use bandsolve::Result;
 use bandsolve::distributed::ChainCut;
 use core::mem::size_of;
 use std::sync::Arc;
-
-/// Largest diagonal block that is inverted, as on the CPU. Larger blocks are solved with their triangles.
-pub(crate) const BLOCK_SPIKE_INVERSE_MAX: usize = 32;
 
 /// Divide block rows into partitions of `rows` rows, or into √n partitions if `rows` is none.
 ///
@@ -40,11 +37,6 @@ pub(crate) const BLOCK_SPIKE_INVERSE_MAX: usize = 32;
 pub(crate) fn divide(n: usize, ring: bool, rows: Option<usize>) -> ChainCut {
     ChainCut::new(n, ring, rows, n.isqrt())
 }
-
-/// Couplings to the left neighbor, diagonal blocks, couplings to the right neighbor.
-const LEFT: usize = 0;
-const DIAG: usize = 1;
-const RIGHT: usize = 2;
 
 /// The spike W, or the contribution of a partition to the separator at which it ends.
 const TO_END: usize = 0;

@@ -1,9 +1,9 @@
 //! A block tridiagonal matrix with dense blocks on a device: its rows are scaled, one of two methods factors it, and its solutions are
 //! measured.
 
-use crate::bcyclic::{BCYCLIC_INVERSE_MAX, DeviceBcyclic};
+use crate::bcyclic::DeviceBcyclic;
 use crate::block_batches::{BlockBatches, DenseColumns};
-use crate::block_spike::{BLOCK_SPIKE_INVERSE_MAX, DeviceBlockSpike, divide};
+use crate::block_spike::{DeviceBlockSpike, divide};
 use crate::cut::{DeviceCut, THREADS};
 use crate::dense::ProductResult;
 use crate::device::{Device, DeviceScalar, DeviceVec};
@@ -11,6 +11,7 @@ use crate::elimination::DeviceElimination;
 use crate::launch::{Arguments, DeviceColumns, Peaks};
 use crate::matrix::Blocks;
 use bandsolve::Result;
+use bandsolve::distributed::{BCYCLIC_INVERSE_MAX, BLOCK_SPIKE_INVERSE_MAX};
 use core::fmt::{self, Debug, Formatter};
 use core::mem::size_of;
 use std::sync::Arc;
@@ -88,6 +89,7 @@ impl<T: DeviceScalar> DenseFactors<T> {
             DenseMethod::Bcyclic => None,
             DenseMethod::BlockSpike(rows) => Some(divide(n, periodic, rows)),
         };
+        // As on the CPU, so that x has its bits on the emulator.
         let inverse_max = if cut.is_some() { BLOCK_SPIKE_INVERSE_MAX } else { BCYCLIC_INVERSE_MAX };
         let batches = Arc::new(BlockBatches::new(device, block, inverse_max)?);
         let [z, w] = [device.zeros(n * block * n_rhs)?, device.zeros(n * block * n_rhs)?];

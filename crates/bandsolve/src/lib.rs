@@ -169,4 +169,5 @@ pub mod distributed {
     };
     pub use crate::methods::block_spike::ChainCut;
     pub use crate::methods::dense_lu::{DenseLu, Team};
+    pub use crate::tuning::{BCYCLIC_INVERSE_MAX, BLOCK_SPIKE_INVERSE_MAX};
 }

@@ -146,10 +146,10 @@ pub(crate) const BLOCK_TASK_FLOPS: usize = 1 << 18;
 /// An inverse costs as much as dividing a block by its triangles (27 µs for 64 rows, 143 µs for 128). A division is then a product (10 and
 /// 70 µs). BCYCLIC divides two blocks by each diagonal block: 47 µs with and 53 µs without inverses for 64 rows, 283 and 286 µs for 128. A
 /// right-hand side costs 1.3 µs with and 2.8 µs without inverses for 64 rows, 5.4 and 9.1 µs for 128.
-pub(crate) const BCYCLIC_INVERSE_MAX: usize = 64;
+pub const BCYCLIC_INVERSE_MAX: usize = 64;
 /// Largest diagonal block that block SPIKE inverts. It divides one block by each diagonal block: 8.1 µs with and 6.1 µs without inverses for
 /// 32 rows, which four right-hand sides compensate.
-pub(crate) const BLOCK_SPIKE_INVERSE_MAX: usize = 32;
+pub const BLOCK_SPIKE_INVERSE_MAX: usize = 32;
 /// Number of partitions of block SPIKE. With more than two, inner partitions have spikes, and their rows cost almost three times as much.
 pub(crate) const BLOCK_PARTITIONS: usize = 2;
 /// Minimum number of rows of a partition of a banded system, divided by the number of its off-diagonals.

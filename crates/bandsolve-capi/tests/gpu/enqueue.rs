@@ -233,7 +233,7 @@ fn batches<T: Enqueues>() {
             assert!(waited.download().unwrap() == expected, "{n} rows, {count} systems, {strides:?}");
             assert!(enqueued.download().unwrap() == expected, "{n} rows, {count} systems, {strides:?}");
         }
-        // SAFETY: what is wrong is told before any pointer is followed.
+        // SAFETY: the functions refuse wrong arguments before they read a pointer.
         unsafe {
             let (handle, x) = (on.handle, null_mut());
             let wrong = solve(handle, null_mut(), P, rows, systems, 2, 2 * rows, sub, diag, sup, x, rhs);
@@ -331,7 +331,7 @@ fn misuse_of_statuses<T: Enqueues>() {
         let (out, rhs, matrix, sizes) =
             (pointer(&x), pointer(&there.rhs).cast_const(), there.pointers(), CallSizes::new(P, 5, 2));
         let good = (on.handle, status.0);
-        // SAFETY: what is wrong is told before any pointer is followed; all else is as it should be.
+        // SAFETY: the functions refuse wrong arguments before they read a pointer; all else is as it should be.
         unsafe {
             let wrong = there.enqueue((on.handle, null_mut()), sizes, matrix, (out, rhs));
             expect(wrong, INVALID, &["status is null", "status_create"]);

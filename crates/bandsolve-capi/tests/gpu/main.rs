@@ -387,7 +387,7 @@ fn misuse_is_told<T: OnGpu>() {
         let (out, rhs, matrix) = (pointer(&x), pointer(&there.rhs).cast_const(), there.pointers());
         let names = if matches!(family, Banded { .. }) { &["bands"][..] } else { &["sub", "diag", "sup"] };
         let sizes = CallSizes::new(P, 5, 2);
-        // SAFETY: what is wrong is told before any pointer is followed; all else is as it should be.
+        // SAFETY: the functions refuse wrong arguments before they read a pointer; all else is as it should be.
         unsafe {
             for (k, name) in names.iter().enumerate() {
                 let mut wrong = matrix;

@@ -132,8 +132,7 @@ impl<T: DeviceScalar> PartsOnDevice<T> {
                 Self::Incomplete(IncompleteTriangles::new(device, &m, sweeps)?.into())
             }
             PreconditionerKind::AmgLines(forests) => {
-                let mut multigrid = MultigridOptions::default();
-                (multigrid.forests, multigrid.omega, multigrid.factors) = (forests, options.omega, options.factors);
+                let multigrid = MultigridOptions::of(forests, options);
                 Self::Multigrid(Multigrid::new(device, MultigridParts::new(&a.download()?, &multigrid)?)?)
             }
             PreconditionerKind::Auto => {

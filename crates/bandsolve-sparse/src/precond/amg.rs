@@ -12,6 +12,7 @@
 
 use super::aggregates::CoarseningGraph;
 use super::galerkin::galerkin;
+use super::kind::PreconditionerOptions;
 use super::lines::ForestSolver;
 use super::strong_edges::StrongEdges;
 use crate::csr::{Csr, cast};
@@ -69,6 +70,20 @@ pub struct MultigridOptions {
     pub visits: usize,
     /// Maximum number of unknowns of a level that is solved directly. Default: 300.
     pub coarsest: usize,
+}
+
+impl MultigridOptions {
+    /// The options for `forests` forests per level, with ω and the search of a preconditioner's options.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve_sparse::{MultigridOptions, PreconditionerOptions};
+    /// assert_eq!(MultigridOptions::of(2, &PreconditionerOptions::default()).forests, 2);
+    /// ```
+    #[must_use]
+    pub fn of(forests: usize, options: &PreconditionerOptions) -> Self {
+        Self { forests, omega: options.omega, factors: options.factors, ..Self::default() }
+    }
 }
 
 impl Default for MultigridOptions {

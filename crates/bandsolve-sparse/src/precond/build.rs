@@ -123,12 +123,7 @@ fn branch<'a, T: Scalar>(
             Ok(Preconditioner::of(kind, Box::new(IncompleteInverse::new(&a, sweeps)?)))
         }
         PreconditionerKind::AmgLines(forests) => {
-            let multigrid = MultigridOptions {
-                forests,
-                omega: options.omega,
-                factors: options.factors,
-                ..MultigridOptions::default()
-            };
+            let multigrid = MultigridOptions::of(forests, options);
             Ok(Preconditioner::of(kind, Box::new(LineMultigrid::new(a, &multigrid)?)))
         }
         _ => {

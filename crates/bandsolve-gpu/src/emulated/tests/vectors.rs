@@ -73,7 +73,7 @@ fn like_combinations<T: DeviceScalar>() {
         assert_eq!(launches, usize::from(count > 0));
         subtract(&mut many, 2 * count, 0, &c);
         assert!(one.vector(2 * count).download().unwrap() == many.vector(2 * count).download().unwrap());
-        // V·Q, in the place of the second basis
+        // V·Q by `rotate`, and column by column into the vectors after the basis
         for columns in [1, count.div_ceil(2), count] {
             if columns > count {
                 continue;
