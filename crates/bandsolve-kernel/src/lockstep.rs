@@ -1,7 +1,7 @@
 //! Batches solved in lockstep: each lane of a tile is a whole system.
 
 use super::Job;
-use super::sweep::{Check, LanePivots, Least, PartitionEnds, rule};
+use super::sweep::{Check, LanePivots, Least, PartitionEnds, TRIDIAGONAL_ENTRIES, rule};
 use super::tile::{ARRAYS, STAGED_ROWS, Scaling, Source, Strides, SweepOptions, TileRun, special};
 use super::tile_runs::Workspace;
 use super::tile_sweep::TileSweep;
@@ -298,6 +298,6 @@ impl<T: Scalar> Lockstep<T> {
             let gap = if self.verify { checks[0].judged_gap(&least) } else { least.judge(checks[0].gap()) };
             gap.store(self.errors.add(t * V::W));
         }
-        if self.verify { checks[0].size_if_large() } else { V::splat(T::Real::ZERO) }
+        if self.verify { checks[0].size_if_large(TRIDIAGONAL_ENTRIES) } else { V::splat(T::Real::ZERO) }
     }
 }

@@ -17,7 +17,7 @@
 
 use super::Job;
 use super::lockstep::Shared;
-use super::sweep::{Check, Least, Row, check_row, each};
+use super::sweep::{Check, Least, Row, TRIDIAGONAL_ENTRIES, check_row, each};
 use super::tile::{STAGED_ROWS, Strides};
 use crate::job::kernel;
 use crate::number::{Element, Lanes, MAX_LANES, Machine, RealScalar, Scalar, lanes_of};
@@ -200,7 +200,7 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
             let mut found = [[T::Real::ZERO; MAX_LANES * TOGETHER]; 2];
             let pairs = T::COMPLEX && self.strides.row != 1;
             for k in 0..TOGETHER {
-                let of = [checks[k].judged_gap(&Least::new()), checks[k].size_if_large()];
+                let of = [checks[k].judged_gap(&Least::new()), checks[k].size_if_large(TRIDIAGONAL_ENTRIES)];
                 for (found, of) in found.iter_mut().zip(of) {
                     for (lane, value) in lanes_of(of).into_iter().take(V::W).enumerate() {
                         // Vectors that were loaded in pairs hold systems alternately.

@@ -564,7 +564,7 @@ unsafe fn write<T: Scalar, V: Lanes<Real = T::Real>>(tile: *const T::Real, m: us
             V::store_columns(columns, out.add(j).cast(), m * reals);
         }
         for j in whole..m {
-            copy_out(tile.add(j * reals * V::W), V::W, out.add(j), m);
+            copy_out(tile.add(j * reals * V::W), (V::W, V::W), out.add(j), m);
         }
     }
 }

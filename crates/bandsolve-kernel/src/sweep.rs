@@ -468,11 +468,11 @@ impl<V: Lanes> Check<V> {
         least.judge(V::select(plausible.gt(self.x_max), gap, worst))
     }
 
-    /// ‖x‖∞ if x may be so large that the matrix is singular to working precision ([`CheckResult::may_be_too_large`]),
-    /// otherwise 0.
+    /// ‖x‖∞ if x may be so large that the matrix, with this number of entries per row, is singular to working precision
+    /// ([`CheckResult::may_be_too_large`]), otherwise 0.
     #[inline(always)]
-    pub fn size_if_large(&self) -> V {
-        let limit = V::splat(V::Real::from_f64(TRIDIAGONAL_ENTRIES * ENTRY) * V::Real::EPSILON);
+    pub fn size_if_large(&self, entries: usize) -> V {
+        let limit = V::splat(V::Real::from_f64(entries as f64 * ENTRY) * V::Real::EPSILON);
         V::select((self.x_max * limit).gt(self.rhs_max), self.x_max, V::splat(V::Real::ZERO))
     }
 
@@ -566,7 +566,7 @@ impl CheckResult {
 }
 
 /// Number of entries in a row of a tridiagonal matrix.
-const TRIDIAGONAL_ENTRIES: f64 = 3.0;
+pub const TRIDIAGONAL_ENTRIES: usize = 3;
 /// An upper bound of √2·4 · [`COMPLEX_SLACK`], where √2·4 is the largest modulus of an entry of a scaled row.
 const ENTRY: f64 = 8.0;
 

@@ -301,7 +301,10 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
     ) {
         // SAFETY: the caller's promise.
         unsafe {
-            copy_in(source, (j, 3 + R, V::W), self.array::<V, T::Element<V>>(j, 0));
+            for k in 0..3 + R {
+                let from = source.arrays[k].add(j * source.strides.row);
+                copy_in(from, (V::W, V::W, source.strides.lane), self.array::<V, T::Element<V>>(j, k));
+            }
             let row: Row<T::Element<V>, R> = self.row::<V, T::Element<V>>(j);
             let scale = self.put_matrix::<T, V, OPEN>(source, j, (m, 0, scaled), [row.sub, row.diag, row.sup]);
             if scaled {
@@ -422,7 +425,8 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         for j in first..m {
             // SAFETY: the caller's promise.
             unsafe {
-                copy_out(self.array::<V, T::Element<V>>(j, 3 + r), V::W, out.add(j * strides.row), strides.lane);
+                let place = self.array::<V, T::Element<V>>(j, 3 + r);
+                copy_out(place, (V::W, V::W), out.add(j * strides.row), strides.lane);
             }
         }
     }
@@ -430,7 +434,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
 
 /// Four vectors of an array, from `at` on. A contiguous source is transposed, an interleaved one is not.
 #[inline(always)]
-unsafe fn vectors<V: Lanes>((at, strides): (*const V::Real, Strides), reals: usize) -> [V; 4] {
+pub(super) unsafe fn vectors<V: Lanes>((at, strides): (*const V::Real, Strides), reals: usize) -> [V; 4] {
     // SAFETY: the caller's promise.
     unsafe {
         if strides.row == 1 {
@@ -442,29 +446,30 @@ unsafe fn vectors<V: Lanes>((at, strides): (*const V::Real, Strides), reals: usi
     }
 }
 
-/// Copy row `j` of `arrays` arrays of a source, one scalar at a time, to consecutive elements of `lanes` lanes.
+/// Copy a scalar of each live lane, with the distance `step` between them, to an element. The other lanes repeat the first one.
 #[inline(never)]
-unsafe fn copy_in<T: Scalar>(source: &Source<T>, (j, arrays, lanes): (usize, usize, usize), row: *mut T::Real) {
-    let reals = if T::COMPLEX { 2 } else { 1 };
-    for (k, array) in source.arrays[..arrays].iter().enumerate() {
-        for lane in 0..lanes {
-            // SAFETY: row j of every lane is readable and the row of the tile is writable, as the caller promises.
-            unsafe {
-                let x = *array.add(lane * source.strides.lane + j * source.strides.row);
-                let place = row.add(k * reals * lanes + lane);
-                *place = x.re();
-                if T::COMPLEX {
-                    *place.add(lanes) = x.im();
-                }
+pub(super) unsafe fn copy_in<T: Scalar>(from: *const T, (lanes, live, step): (usize, usize, usize), to: *mut T::Real) {
+    for lane in 0..lanes {
+        // SAFETY: the scalars are readable and the element is writable, as the caller promises.
+        unsafe {
+            let x = *from.add(if lane < live { lane * step } else { 0 });
+            *to.add(lane) = x.re();
+            if T::COMPLEX {
+                *to.add(lanes + lane) = x.im();
             }
         }
     }
 }
 
-/// Copy the lanes of an element to scalars with the distance `step`.
+/// Copy the live lanes of an element to scalars with the distance `step`.
 #[inline(never)]
-pub(super) unsafe fn copy_out<T: Scalar>(place: *const T::Real, lanes: usize, out: *mut T, step: usize) {
-    for lane in 0..lanes {
+pub(super) unsafe fn copy_out<T: Scalar>(
+    place: *const T::Real,
+    (lanes, live): (usize, usize),
+    out: *mut T,
+    step: usize,
+) {
+    for lane in 0..live {
         // SAFETY: the caller's promise.
         unsafe {
             let im = if T::COMPLEX { *place.add(lanes + lane) } else { T::Real::ZERO };

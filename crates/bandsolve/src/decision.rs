@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::matrix::Shape;
 use crate::method::Method;
+use bandsolve_kernel::blocks::BlockPivots;
 use bandsolve_kernel::memory::MemoryPool;
 use bandsolve_kernel::sweep::{Eliminator, Pivots};
 use bandsolve_kernel::tile::Scaling;
@@ -114,6 +115,12 @@ impl Options {
     pub(crate) fn pivots<X: RealScalar>(&self) -> Pivots<X> {
         let (fixed, noise) = (self.pivoting == Pivoting::None, X::from_f64(self.noise_threshold));
         Pivots { eliminator: Eliminator::Exchange, fixed, noise }
+    }
+
+    /// The pivoting rule of the sweeps through blocks and bands.
+    pub(crate) fn block_pivots<X: RealScalar>(&self) -> BlockPivots<X> {
+        let exchange = X::from_f64(f64::from(self.pivoting != Pivoting::None));
+        BlockPivots { exchange, noise: X::from_f64(self.noise_threshold) }
     }
 
     /// The row scaling of the sweeps.

@@ -2,6 +2,7 @@
 
 pub use crate::interop::SolveArray;
 pub use crate::{
-    AnyFactor, Banded, BlockTridiagonal, ColumnStrides, Complex32, Complex64, Csc, CscMut, Error, Factor, Inspect,
-    Layout, Method, Norm, Op, Pivoting, Plan, Report, Scalar, Shape, Solution, Tridiagonal, TridiagonalBatch,
+    AnyFactor, BandStrides, Banded, BandedBatch, BlockTridiagonal, ColumnStrides, Complex32, Complex64, Csc, CscMut,
+    Error, Factor, Inspect, Layout, Method, Norm, Op, Pivoting, Plan, Report, Scalar, Shape, Solution, Tridiagonal,
+    TridiagonalBatch,
 };

@@ -49,6 +49,9 @@ pub(crate) const LARGE_SYSTEM_BYTES: usize = 64 << 10;
 /// Number of tiles of an interleaved batch that are staged together, which is the number of adjacent cache lines per row.
 pub(crate) const TILES_TOGETHER: usize = 8;
 
+/// The same for a batch of bands, whose tiles are larger.
+pub(crate) const BAND_TILES_TOGETHER: usize = 4;
+
 /// Bad partitions are repaired if at most one of this number is bad. Otherwise the whole system is refined.
 pub(crate) const REPAIR_ONE_OF: usize = 8;
 

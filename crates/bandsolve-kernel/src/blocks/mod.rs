@@ -7,6 +7,7 @@
 //!
 //! Banded matrices are divided into blocks while their tiles are staged.
 
+pub(crate) mod panel_step;
 mod stage;
 mod sweep;
 mod system;

@@ -6,6 +6,7 @@ use crate::contract::refine::accepted_at_once;
 use crate::matrix::Tridiagonal;
 use crate::tuning::{COMPARED_ROWS, MEASURE_PARALLEL, MEASURE_TASK, MEASURED_ROWS, RHS_TOGETHER, ROWS_TOGETHER};
 use bandsolve_kernel::exact::{NormalizedRow, RunningMaximum, ScaledNorm, Sum, exponent, ldexp, modulus, parts, pow2};
+#[cfg(test)]
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::spread::{RowsOf, chunks};
@@ -20,6 +21,7 @@ use smallvec::SmallVec;
 ///
 /// # Cost
 /// One pass over the three diagonals, rhs and x. If `parallel`, all threads work from n = 10⁵ on, with the same result.
+#[cfg(test)]
 pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, (rhs, x): (&[T], &[T]), parallel: bool) -> f64 {
     measure(&rows, rhs, x, parallel)
 }

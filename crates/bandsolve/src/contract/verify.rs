@@ -1,5 +1,6 @@
 //! The accuracy contract: the limits of the backward error, and the report of a solve.
 
+#[cfg(test)]
 pub(crate) use crate::contract::measure::backward_error;
 use crate::decision::{Decision, Pivoting};
 use crate::error::{Error, Result};

@@ -250,10 +250,7 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
     /// Index of row `i` of system `s` in right-hand sides, and in the arrays of the matrix unless all systems have the same.
     #[inline]
     pub fn index(&self, s: usize, i: usize) -> usize {
-        match self.layout {
-            Layout::Contiguous => s * self.n + i,
-            Layout::Interleaved => i * self.count + s,
-        }
+        self.layout.index((self.count, self.n), s, i)
     }
 
     /// Whether the systems have corner entries in columns of their own.

@@ -1,6 +1,7 @@
 //! Matrices as views over the caller's memory.
 
 mod banded;
+mod banded_batch;
 mod batch;
 mod block_tridiagonal;
 mod column_strides;
@@ -9,6 +10,8 @@ mod shape;
 mod tridiagonal;
 
 pub use banded::Banded;
+pub use banded_batch::BandedBatch;
+pub use bandsolve_kernel::band_lockstep::BandStrides;
 pub use batch::TridiagonalBatch;
 pub use block_tridiagonal::BlockTridiagonal;
 pub use column_strides::ColumnStrides;

@@ -1,6 +1,7 @@
 //! The kinds and sizes of systems.
 
 use crate::error::{Error, Result};
+use bandsolve_kernel::tile::Strides;
 
 /// The kind and the size of a system, from which a [`Plan`](crate::Plan) chooses the method.
 ///
@@ -52,13 +53,29 @@ pub enum Shape {
         /// Whether the matrices have corner entries, which couple the first and the last unknown of a system.
         periodic: bool,
     },
+    /// Many independent banded systems of one size.
+    BandedBatch {
+        /// Number of unknowns per system.
+        n: usize,
+        /// Number of systems.
+        count: usize,
+        /// The order of the systems in memory.
+        layout: Layout,
+        /// Number of diagonals below the main one.
+        lower: usize,
+        /// Number of diagonals above the main one.
+        upper: usize,
+    },
 }
 
 impl Shape {
     /// Number of unknowns per system, at most `usize::MAX`.
     pub fn n(&self) -> usize {
         match *self {
-            Shape::Tridiagonal { n, .. } | Shape::Banded { n, .. } | Shape::Batch { n, .. } => n,
+            Shape::Tridiagonal { n, .. }
+            | Shape::Banded { n, .. }
+            | Shape::Batch { n, .. }
+            | Shape::BandedBatch { n, .. } => n,
             Shape::BlockTridiagonal { block_rows, block, .. } => block_rows.saturating_mul(block),
         }
     }
@@ -76,7 +93,7 @@ impl Shape {
     /// Number of rows per right-hand side: `n`, or `count · n` for a batch. At most `usize::MAX`.
     pub fn rows(&self) -> usize {
         match *self {
-            Shape::Batch { n, count, .. } => n.saturating_mul(count),
+            Shape::Batch { n, count, .. } | Shape::BandedBatch { n, count, .. } => n.saturating_mul(count),
             _ => self.n(),
         }
     }
@@ -115,6 +132,33 @@ pub enum Layout {
     Contiguous,
     /// Row by row: row i of system s is at index `i·count + s`. Solves in this layout need not rearrange data.
     Interleaved,
+}
+
+impl Layout {
+    /// Index of row `i` of system `s`, for `count` systems of `n` rows.
+    #[inline]
+    pub(crate) fn index(self, (count, n): (usize, usize), s: usize, i: usize) -> usize {
+        match self {
+            Layout::Contiguous => s * n + i,
+            Layout::Interleaved => i * count + s,
+        }
+    }
+
+    /// The system and the row at an index.
+    pub(crate) fn place(self, (count, n): (usize, usize), index: usize) -> (usize, usize) {
+        match self {
+            Layout::Contiguous => (index / n, index % n),
+            Layout::Interleaved => (index % count, index / count),
+        }
+    }
+
+    /// The distances in memory between systems and between rows.
+    pub(crate) fn strides(self, (count, n): (usize, usize)) -> Strides {
+        match self {
+            Layout::Contiguous => Strides::contiguous(n),
+            Layout::Interleaved => Strides { lane: 1, row: count },
+        }
+    }
 }
 
 /// The numbers of unknowns, lower and upper diagonals of a band.

@@ -193,7 +193,7 @@ impl<T: Scalar> Share<'_, T> {
                 Task::Substitute(BlockTarget { coarse: *coarse, partition: part, x, gaps, x_max: *x_max })
             }
         };
-        let (scaling, choice) = (settings.how::<T::Real>().scaling, settings.block_pivots());
+        let (scaling, choice) = (settings.how::<T::Real>().scaling, settings.options.block_pivots());
         let level = &BlockSystem { matrix, scaling, choice, n_rhs };
         let rhs = self.rhs.expect("right-hand sides");
         BlockRun { level, rhs, span, task, memory: &mut *self.memory }.run_on(settings.simd)

@@ -1,9 +1,9 @@
 //! The settings of a solve by partitions: partition sizes, threads, memory and elimination.
 
-use crate::decision::{Options, Pivoting};
+use crate::decision::Options;
 use crate::partition::cut::{ALIGN, Cut};
 use crate::tuning;
-use bandsolve_kernel::blocks::{BlockPivots, memory as block_memory};
+use bandsolve_kernel::blocks::memory as block_memory;
 use bandsolve_kernel::sweep::{Eliminator, MAX_RHS, Pivots};
 use bandsolve_kernel::tile::{Scaling, SweepOptions};
 use bandsolve_kernel::tile_runs;
@@ -59,7 +59,7 @@ impl LevelSize {
 /// The settings of a solve.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings<'a> {
-    options: &'a Options,
+    pub options: &'a Options,
     pub scheme: Scheme,
     pub simd: Simd,
     /// Number of SIMD lanes per vector.
@@ -135,11 +135,6 @@ impl<'a> Settings<'a> {
                 scaling: Scaling::Rows,
             },
         }
-    }
-
-    pub fn block_pivots<X: RealScalar>(&self) -> BlockPivots<X> {
-        let exchange = X::from_f64(f64::from(self.options.pivoting != Pivoting::None));
-        BlockPivots { exchange, noise: X::from_f64(self.options.noise_threshold) }
     }
 
     /// Number of rows or block rows of a coarse right-hand side, and of a separate array for its solution.

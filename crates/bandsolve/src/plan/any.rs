@@ -6,8 +6,8 @@ use crate::contract::verify::Report;
 use crate::contract::{Factor, Op};
 use crate::decision::Decision;
 use crate::error::Result;
-use crate::matrix::{Shape, Tridiagonal};
-use crate::pivoted::tridiagonal;
+use crate::matrix::Shape;
+use crate::partition::partitioned::Partitionable;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::arithmetic::Standard;
 use core::fmt::{self, Debug, Formatter};
@@ -46,8 +46,8 @@ impl<'m, T: Scalar> AnyFactor<'m, T> {
     }
 
     /// Factors by the sequential pivoted method, whichever method was decided on.
-    pub(crate) fn pivoted(decision: &Decision, a: Tridiagonal<'m, T>) -> Result<Self> {
-        Ok(Self::new(decision, Box::new(tridiagonal::factor(decision, Arc::new(a))?)))
+    pub(crate) fn pivoted<A: Partitionable<T> + 'm>(decision: &Decision, a: A) -> Result<Self> {
+        Ok(Self::new(decision, Box::new(A::SEQUENTIAL(decision, Arc::new(a))?)))
     }
 }
 

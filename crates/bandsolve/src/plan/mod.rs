@@ -3,6 +3,8 @@
 pub(crate) mod any;
 mod banded;
 pub(crate) mod batch;
+mod batch_banded;
+mod batch_tridiagonal;
 mod block_tridiagonal;
 mod factors;
 mod scratch;
@@ -340,6 +342,10 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
             (Method::Rpts, format!("blocks of {block} rows: {lanes}, {threads}"))
         }
         // Without the number of systems: callers may solve a batch in parts.
+        (Shape::BandedBatch { n, lower, upper, .. }, _) => {
+            let kind = format!("systems of {n} unknowns each, with {lower} lower and {upper} upper diagonals");
+            (Method::Pivoted, format!("a batch of {kind}: one system per SIMD lane"))
+        }
         (Shape::Batch { n, periodic, .. }, _) => {
             let kind = if periodic { "periodic tridiagonal" } else { "tridiagonal" };
             (Method::Pivoted, format!("a batch of {kind} systems of {n} unknowns each: one system per SIMD lane"))

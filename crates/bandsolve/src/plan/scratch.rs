@@ -40,7 +40,7 @@ impl Plan {
             Shape::BlockTridiagonal { block_rows, block, periodic } => {
                 of_blocks::<T>(decision, (block_rows, block, periodic), n_rhs)
             }
-            Shape::Batch { .. } => None,
+            Shape::Batch { .. } | Shape::BandedBatch { .. } => None,
         };
         scratch.map(|scratch| StackReq::new::<T>(self.shape().n().saturating_mul(n_rhs)).and(scratch))
     }

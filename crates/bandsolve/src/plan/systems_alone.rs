@@ -17,10 +17,12 @@ use bandsolve_kernel::spread::spread;
 use dyn_stack::{PodStack, StackReq};
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The factors of each system.
 #[derive(Debug)]
 pub(super) struct SystemsAlone<'m, T: Scalar> {
+    a: Arc<TridiagonalBatch<'m, T>>,
     systems: Vec<AnyFactor<'m, T>>,
     /// Number of systems that are solved at the same time.
     tasks: usize,
@@ -34,7 +36,7 @@ impl<'m, T: Scalar> SystemsAlone<'m, T> {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn new(a: &TridiagonalBatch<'m, T>, decision: &Decision) -> Result<Option<Self>> {
+    pub fn new(a: &Arc<TridiagonalBatch<'m, T>>, decision: &Decision) -> Result<Option<Self>> {
         let (n, count) = (a.n(), a.count());
         let few_or_large =
             count <= tuning::FEW_SYSTEMS || n.saturating_mul(size_of::<T>()) >= tuning::LARGE_SYSTEM_BYTES;
@@ -50,7 +52,7 @@ impl<'m, T: Scalar> SystemsAlone<'m, T> {
         for s in 0..count {
             push(&mut systems, plan.factor_owned(system(a, s)?)?)?;
         }
-        Ok(Some(Self { systems, tasks }))
+        Ok(Some(Self { a: a.clone(), systems, tasks }))
     }
 
     /// The decision of the plan for one system.
@@ -71,13 +73,8 @@ impl<'m, T: Scalar> SystemsAlone<'m, T> {
     ///
     /// # Errors
     /// The first error. All other systems are solved.
-    pub fn solve(
-        &self,
-        a: &TridiagonalBatch<'m, T>,
-        op: Op,
-        (rhs, x): (&[T], &mut [T]),
-        stack: &mut PodStack,
-    ) -> Result<Report> {
+    pub fn solve(&self, op: Op, (rhs, x): (&[T], &mut [T]), stack: &mut PodStack) -> Result<Report> {
+        let a = &self.a;
         let (n, share) = (a.n(), a.count().div_ceil(self.tasks));
         let (mut memory, _) = stack.make_raw::<u8>(self.bytes() * self.tasks);
         let parts = x.chunks_mut(share * n).enumerate().map(|(part, x)| {

@@ -1,0 +1,142 @@
+//! Batches of banded systems: one system per SIMD lane, by LU with partial pivoting of scaled rows (`band_lockstep.rs` of the kernels).
+
+use crate::contract::verify::Solution;
+use crate::contract::{Factor, Op};
+use crate::decision::{Decision, Options};
+use crate::error::{Error, Result};
+use crate::matrix::{BandedBatch, Layout};
+use crate::plan::any::AnyFactor;
+use crate::plan::batch::{Alone, BatchFactor, Reals, SystemsOnLanes, alone, measure_or_solve};
+use crate::plan::{Factorize, Plan};
+use crate::tuning;
+use bandsolve_kernel::band_lockstep::{self, BandOptions, BandSystems};
+use bandsolve_kernel::lockstep::Shared;
+use bandsolve_kernel::{Scalar, by_type};
+use core::ops::Range;
+use std::sync::Arc;
+
+/// The matrices. No factors are stored.
+#[derive(Debug)]
+struct BandedSystems<'m, T: Scalar> {
+    a: Arc<BandedBatch<'m, T>>,
+    options: Options,
+}
+
+impl<T: Scalar> BandedSystems<'_, T> {
+    /// Number of tiles that are staged together. In an interleaved batch, the rows of a tile are far apart, but those of neighbouring
+    /// tiles are adjacent.
+    fn tiles(&self) -> usize {
+        if self.a.layout() == Layout::Interleaved { tuning::BAND_TILES_TOGETHER } else { 1 }
+    }
+}
+
+impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
+    fn check_finite(&self) -> Result<()> {
+        self.a.check_finite()
+    }
+
+    fn visit_row(&self, op: Op, s: usize, i: usize, visit: &mut dyn FnMut(usize, T)) {
+        self.a.visit_row(op != Op::Plain, s, i, visit);
+    }
+
+    fn in_batch(&self, error: Error, s: usize) -> Error {
+        let a = &self.a;
+        match error {
+            Error::NotFinite { array: array @ "rhs", index } => Error::NotFinite { array, index: a.index(s, index) },
+            Error::NotFinite { array, index } => {
+                let diagonals = a.lower() + a.upper() + 1;
+                let (j, r) = (index / diagonals, index % diagonals);
+                Error::NotFinite { array, index: a.matrix_index(s, (j + r - a.upper(), j)) }
+            }
+            Error::Singular { row } => Error::Singular { row: s * a.n() + row },
+            other => other,
+        }
+    }
+
+    fn system(&self, s: usize) -> Result<AnyFactor<'static, T>> {
+        alone(self.a.system(s)?, &self.options)
+    }
+
+    fn measure_or_solve(&self, decision: &Decision, op: Op, s: usize, d: &[T], x: &mut [T]) -> Result<Alone> {
+        measure_or_solve(self.a.system(s)?, decision, op, (d, x))
+    }
+
+    fn group(&self, _op: Op) -> Result<(usize, bool)> {
+        Ok((T::lanes(self.options.sweep_simd()), false))
+    }
+
+    fn threads(&self) -> usize {
+        let tiles = self.a.count().div_ceil(T::lanes(self.options.sweep_simd()));
+        let entries = self.a.lower() + self.a.upper() + 1;
+        // A row of a wider band is more work.
+        tuning::tasks(self.options.threads.min(tiles), self.a.count().saturating_mul(self.a.n() * entries) / 3)
+    }
+
+    fn memory(&self) -> usize {
+        band_lockstep::memory::<T>(self.options.sweep_simd(), &self.a.band(), self.tiles())
+    }
+
+    fn solve(
+        &self,
+        op: Op,
+        rhs: &[T],
+        span: Range<usize>,
+        found: [Reals<T>; 2],
+        (out, memory): (&Shared<'_, T>, Reals<T>),
+    ) -> Result<bool> {
+        let (a, options) = (&self.a, &self.options);
+        let (bands, of_band) = a.storage();
+        let first = a.index(span.start, 0);
+        let systems = BandSystems {
+            shape: a.band(),
+            bands: &bands[span.start * of_band.system..],
+            rhs: &rhs[first..],
+            strides: a.layout().strides((a.count(), a.n())),
+            count: span.len(),
+            transposed: op != Op::Plain,
+            conj: op == Op::ConjTranspose,
+        };
+        let how = BandOptions {
+            choice: options.block_pivots(),
+            scaling: options.scaling(),
+            verify: options.verify,
+            group: self.tiles(),
+        };
+        Ok(band_lockstep::solve(options.sweep_simd(), &systems, how, (out, first), (found, memory)))
+    }
+}
+
+by_type! {
+    /// [`BandedSystems`] for each number type, so that no other place compiles them.
+    struct BandedOnLanes<'m>: (Arc<BandedBatch<'m, T>>, Options) => Box<dyn SystemsOnLanes<T> + 'm> =
+        |(a, options)| Box::new(BandedSystems { a, options });
+}
+
+impl<'a, T: Scalar> Factorize for BandedBatch<'a, T> {
+    type Scalar = T;
+    type Factor<'m>
+        = BatchFactor<'m, T>
+    where
+        Self: 'm;
+    type OwningFactor = BatchFactor<'a, T>;
+
+    fn factor_with<'m>(&'m self, plan: &Plan) -> Result<BatchFactor<'m, T>> {
+        BandedBatch::factor_shared_with(Arc::new(self.view()), plan)
+    }
+
+    fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<BatchFactor<'a, T>> {
+        plan.check_shape(a.shape())?;
+        let systems = T::by_type::<BandedOnLanes<'a>>((a, plan.decision.options));
+        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone: None })
+    }
+}
+
+impl<T: Scalar> BandedBatch<'_, T> {
+    /// Solve all systems. The right-hand sides and x have the layout of the batch.
+    ///
+    /// # Errors
+    /// Those of [`Factor`](crate::Factor). In [`Error::Singular`](crate::Error::Singular), row i of system s is counted as s·n + i.
+    pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
+        Plan::new(self.shape()).factor(self)?.solve(rhs)
+    }
+}
