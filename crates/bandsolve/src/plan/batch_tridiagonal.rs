@@ -229,8 +229,12 @@ impl<T: Scalar> TridiagonalBatch<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::refine::good;
+    use crate::contract::verify::{self, Report};
     use crate::error::Error;
     use crate::pivoted::testing::{OPS, Rng, for_all_scalars};
+    use bandsolve_kernel::RealScalar;
+    use dyn_stack::PodStack;
 
     /// Solve with an operation in scratch of the requested size.
     fn solve<T: Scalar>(a: &TridiagonalBatch<'_, T>, threads: usize, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {
