@@ -129,6 +129,35 @@ fn every_width_and_order<T: Scalar>() {
     }
 }
 
+/// The lanes themselves solve diagonally dominant systems, without the fallback.
+fn dominant_systems_need_no_fallback<T: Scalar>() {
+    let mut random = Random::new(4);
+    for (lower, upper) in WIDTHS {
+        for (n, count) in [(1, 3), (2, 20), (5, 33), (40, 17)] {
+            let systems: Vec<_> = random_systems::<T>(count, (n, lower, upper), &mut random)
+                .into_iter()
+                .map(|a| {
+                    // Both the rows and the columns are dominant: each of the 17 entries is at most √2.
+                    let mut bands = a.storage().0.to_vec();
+                    let added = T::from_real(T::Real::from_f64(50.0));
+                    bands.iter_mut().skip(upper).step_by(lower + upper + 1).for_each(|v| *v += added);
+                    Banded::from_vec(n, lower, upper, bands).unwrap()
+                })
+                .collect();
+            let rhs: Vec<T> = (0..count * n).map(|_| number(&mut random)).collect();
+            for order in ORDERS {
+                let (bands, strides, layout) = stored(&systems, (n, lower, upper), order);
+                let a = BandedBatch::with_strides(count, n, (lower, upper), layout, strides, &bands).unwrap();
+                for op in OPS {
+                    let report = solve(&a, &Plan::new(a.shape()), op, &rhs).1.unwrap();
+                    let what = format!("{count} systems of {n}, ({lower}, {upper}), {order:?}, {op:?}: {report:?}");
+                    assert!(!report.fallback && report.attention.is_none(), "{what}");
+                }
+            }
+        }
+    }
+}
+
 /// Each system has the same bits as in a batch of its own, wherever it lies, and with every number of threads.
 fn place_and_threads_change_nothing<T: Scalar>() {
     let mut random = Random::new(5);
@@ -269,7 +298,9 @@ macro_rules! for_all_scalars {
         }
     )*};
 }
-for_all_scalars! { every_width_and_order place_and_threads_change_nothing one_matrix extremes errors_name_the_system }
+for_all_scalars! {
+    every_width_and_order dominant_systems_need_no_fallback place_and_threads_change_nothing one_matrix extremes errors_name_the_system
+}
 
 #[test]
 fn empty_batches_and_wrong_lengths() {
