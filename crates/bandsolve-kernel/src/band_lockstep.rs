@@ -15,6 +15,7 @@ use super::Job;
 use super::blocks::BlockPivots;
 use super::blocks::panel_step::{PANEL_ROWS, PanelColumn, PanelStep};
 use super::lockstep::Shared;
+use super::prefetch::prefetch;
 use super::sweep::{Check, Least};
 use super::tile::{STAGED_ROWS, Scaling, Strides, copy_in, copy_out, vectors};
 use crate::job::kernel;
@@ -23,6 +24,9 @@ use crate::simd::Simd;
 use crate::tuning::SMALL_BLOCK_MAX;
 use core::mem::MaybeUninit;
 use core::ops::Range;
+
+/// Distance, in rows, over which interleaved entries are prefetched.
+const AHEAD: usize = 16;
 
 /// Distances in memory between the entries of the bands of a batch, counted in numbers.
 ///
@@ -355,6 +359,11 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
                 unsafe {
                     let at = from.wrapping_add(i * strides.row).cast::<T::Real>();
                     let columns = vectors::<V>((at, strides), Self::REALS);
+                    if strides.row != 1 {
+                        for k in 0..together {
+                            prefetch(at.wrapping_add((AHEAD + k) * strides.row * Self::REALS));
+                        }
+                    }
                     for k in 0..together {
                         let element = T::Element::<V>::from_columns(&columns[k * Self::REALS..]);
                         self.store(to + (i + k) * step, element);

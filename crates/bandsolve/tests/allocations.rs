@@ -96,6 +96,11 @@ fn every_kind<T: Scalar>() {
             check(&a, a.shape(), true);
         }
     }
+    for (count, n) in [(300, 50), (7, 300), (3, 5)] {
+        let bands: Vec<T> = (0..count * n * 5).map(|k| real(if k % 5 == 2 { 40.0 } else { -1.0 })).collect();
+        let a = BandedBatch::contiguous(count, n, (2, 2), &bands).unwrap();
+        check(&a, a.shape(), false);
+    }
 }
 
 /// Use only this thread, so that the count includes all allocations.
