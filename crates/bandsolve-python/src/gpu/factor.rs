@@ -181,8 +181,8 @@ impl PyDeviceFactor {
     /// `check`. The library does not repair x. After an error, repeat the solves since the last check with ``verify=True``.
     ///
     /// **CUDA graphs.** A deferred solve can be captured in a graph if it runs on the stream that is captured: pass this stream to the function that makes the
-    /// object, and arrays that name this stream or none. Pass `out`. Call `solve` once before the capture with the same shapes, which allocates memory and
-    /// loads the kernels. Call `check` outside the capture.
+    /// object, and arrays that name this stream or none. Pass `out`. Call `solve` once before the capture with the same shapes and the same `transpose`:
+    /// this call allocates memory and loads the kernels. Call `check` outside the capture.
     #[pyo3(signature = (rhs, *, transpose=None, out=None, verify=VerifyMode::Now, full_output=false, stream=None),
         text_signature = "($self, rhs, *, transpose=False, out=None, verify=True, full_output=False, stream=None)")]
     fn solve<'py>(
