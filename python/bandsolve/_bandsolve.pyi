@@ -170,6 +170,7 @@ class DeviceFactor:
         verify: bool = True,
         device: str = "cpu",
         stream: int | None = None,
+        store_factors: bool = True,
     ) -> None: ...
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -190,6 +191,7 @@ class DeviceFactor:
         out: None = None,
         verify: Literal[True, "deferred"] = True,
         full_output: Literal[False] = False,
+        stream: int | None = None,
     ) -> DeviceArray: ...
     @overload
     def solve(
@@ -200,6 +202,7 @@ class DeviceFactor:
         out: _Out,
         verify: Literal[True, "deferred"] = True,
         full_output: Literal[False] = False,
+        stream: int | None = None,
     ) -> _Out: ...
     @overload
     def solve(
@@ -210,6 +213,7 @@ class DeviceFactor:
         out: None = None,
         verify: Literal[True, "deferred"] = True,
         full_output: Literal[True],
+        stream: int | None = None,
     ) -> tuple[DeviceArray, Report]: ...
     @overload
     def solve(
@@ -220,6 +224,7 @@ class DeviceFactor:
         out: Any = None,
         verify: Literal[True, "deferred"] = True,
         full_output: bool = False,
+        stream: int | None = None,
     ) -> Any: ...
     def check(self) -> float: ...
 

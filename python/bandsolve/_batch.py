@@ -132,7 +132,7 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
         from bandsolve import gpu
 
         return gpu.solved(gpu.factor_batch, (sub, diag, sup), rhs, transpose, out, overwrite_rhs, full_output, axis=axis, periodic=periodic,
-                          padded=padded, method=method, pivoting=pivoting, verify=verify, device=device)
+                          padded=padded, method=method, pivoting=pivoting, verify=verify, device=device, store_factors=False)
     axis, rhs = axis_number(axis, rhs, "rhs"), as_array(rhs)
     axis = _checked_axis(axis, rhs)
     n = rhs.shape[axis]

@@ -112,7 +112,7 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, padded=False
         from bandsolve import gpu
 
         return gpu.solved(gpu.factor_block_tridiagonal, (sub, diag, sup), rhs, transpose, None, False, full_output, periodic=periodic,
-                          padded=padded, method=method, pivoting=pivoting, verify=verify, device=device)
+                          padded=padded, method=method, pivoting=pivoting, verify=verify, device=device, store_factors=False)
     sub, diag, sup = _matrix(sub, diag, sup, periodic, padded)
     rhs = as_array(rhs)
     block, block_rows = diag.shape[1:]

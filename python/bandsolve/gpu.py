@@ -71,7 +71,8 @@ def asarray(array, *, device="cuda", order="C"):
     return _bandsolve.gpu_array(array, list(axes), device)
 
 
-def factor_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, method="auto", pivoting="scaled-partial", verify=True, device="cpu", stream=None):
+def factor_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, method="auto", pivoting="scaled-partial", verify=True, device="cpu", stream=None,
+                       store_factors=True):
     """Prepare a tridiagonal matrix on a GPU, to solve many systems with it.
 
     Parameters
@@ -97,6 +98,9 @@ def factor_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, method="
     stream : int, optional
         The stream of all solves, a `cudaStream_t` as a number: ``stream.ptr`` in CuPy, ``stream.cuda_stream`` in PyTorch. It must exist as long as the
         object. Default: the stream that an array names in `__cuda_array_interface__`, else the legacy default stream.
+    store_factors : bool, default True
+        Store factors, wherever the GPU can (see `DeviceFactor`), so that solves need no elimination. Do not change the entries of the matrix then.
+        False: each solve eliminates with the entries that the matrix has at that time.
 
     Returns
     -------
@@ -126,11 +130,11 @@ def factor_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, method="
     [2. 3. 3. 2.]
     """
     return DeviceFactor("tridiagonal", [sub, diag, sup], periodic=periodic, padded=padded, method=method, pivoting=pivoting, verify=verify,
-                        device=device, stream=stream)
+                        device=device, stream=stream, store_factors=store_factors)
 
 
 def factor_batch(sub, diag, sup, *, axis=-1, periodic=False, padded=False, method="auto", pivoting="scaled-partial", verify=True, device="cpu",
-                 stream=None):
+                 stream=None, store_factors=True):
     """Prepare tridiagonal matrices of the same size on a GPU, to solve many batches with them.
 
     Parameters
@@ -157,6 +161,8 @@ def factor_batch(sub, diag, sup, *, axis=-1, periodic=False, padded=False, metho
         The default stands for the GPU of the arrays.
     stream : int, optional
         The stream of all solves, see `factor_tridiagonal`.
+    store_factors : bool, default True
+        Store factors, wherever the GPU can, see `factor_tridiagonal`.
 
     Returns
     -------
@@ -183,11 +189,11 @@ def factor_batch(sub, diag, sup, *, axis=-1, periodic=False, padded=False, metho
      [2. 3. 3. 2.]]
     """
     return DeviceFactor("batch", [sub, diag, sup], axis=axis, periodic=periodic, padded=padded, method=method, pivoting=pivoting, verify=verify,
-                        device=device, stream=stream)
+                        device=device, stream=stream, store_factors=store_factors)
 
 
 def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, method="auto", pivoting="scaled-partial", verify=True, device="cpu",
-                             stream=None):
+                             stream=None, store_factors=True):
     """Prepare a block tridiagonal matrix on a GPU, to solve many systems with it.
 
     Parameters
@@ -212,6 +218,8 @@ def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, me
         The default stands for the GPU of the arrays.
     stream : int, optional
         The stream of all solves, see `factor_tridiagonal`.
+    store_factors : bool, default True
+        Store factors, wherever the GPU can, see `factor_tridiagonal`.
 
     Returns
     -------
@@ -243,11 +251,11 @@ def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, me
      [1. 1.]]
     """
     return DeviceFactor("blocks", [sub, diag, sup], periodic=periodic, padded=padded, method=method, pivoting=pivoting, verify=verify, device=device,
-                        stream=stream)
+                        stream=stream, store_factors=store_factors)
 
 
 def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", verify=True, device="cpu", stream=None):
-    """Prepare a banded matrix on a GPU, to solve many systems with it.
+    """Prepare a banded matrix on a GPU, to solve many systems with it. Each solve eliminates with the entries that the matrix has at that time.
 
     Parameters
     ----------

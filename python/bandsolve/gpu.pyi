@@ -20,6 +20,7 @@ def factor_tridiagonal(
     verify: bool = True,
     device: str = "cpu",
     stream: int | None = None,
+    store_factors: bool = True,
 ) -> DeviceFactor: ...
 def factor_batch(
     sub: Any,
@@ -34,6 +35,7 @@ def factor_batch(
     verify: bool = True,
     device: str = "cpu",
     stream: int | None = None,
+    store_factors: bool = True,
 ) -> DeviceFactor: ...
 def factor_block_tridiagonal(
     sub: Any,
@@ -47,6 +49,7 @@ def factor_block_tridiagonal(
     verify: bool = True,
     device: str = "cpu",
     stream: int | None = None,
+    store_factors: bool = True,
 ) -> DeviceFactor: ...
 def factor_banded(
     l_and_u: tuple[int, int],

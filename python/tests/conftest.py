@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 from hypothesis import settings
+from stand_ins import DEVICE
 
 # The same examples every time; HYPOTHESIS_PROFILE=default draws others.
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -23,6 +24,19 @@ def pytest_configure(config):
 @pytest.fixture(params=DTYPES, ids=lambda dtype: dtype.__name__)
 def dtype(request):
     return np.dtype(request.param)
+
+
+@pytest.fixture(scope="session")
+def gpu():
+    try:
+        from bandsolve import gpu
+
+        gpu.asarray([1.0], device=DEVICE)
+    except (ImportError, ValueError):
+        if "BANDSOLVE_EMULATED" in os.environ:
+            raise
+        pytest.skip("built without an emulated GPU")
+    return gpu
 
 
 def random(rng, shape, dtype):

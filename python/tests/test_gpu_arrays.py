@@ -1,136 +1,20 @@
-"""Arrays that stay on a GPU, on emulated GPUs: no copies, streams, DLPack, deferred verification, errors.
-
-The work on streams of the device "emulated:reverse" runs as late as the streams allow, so that a missing event changes a result.
-"""
+"""Arrays that stay on a GPU, on emulated GPUs: no copies, DLPack, errors before a launch, the pages."""
 
 import ctypes
 import doctest
-import os
 import pathlib
 import re
 import sys
+import types
 
 import numpy as np
 import pytest
 from conftest import backward_error, dense, eps, random
+from stand_ins import (DEVICE, KINDS, NAMES, OTHER, Deleter, Dlpack, Interface, Managed, Versioned, address, capsule_name, capsule_pointer, line, memory,
+                       rename_capsule)
 from test_others import dense_blocks
 
 import bandsolve
-
-DEVICE, OTHER = "emulated:reverse", "emulated:random"
-
-
-@pytest.fixture(scope="module")
-def gpu():
-    try:
-        from bandsolve import gpu
-
-        gpu.asarray([1.0], device=DEVICE)
-    except (ImportError, ValueError):
-        if "BANDSOLVE_EMULATED" in os.environ:
-            raise
-        pytest.skip("built without an emulated GPU")
-    return gpu
-
-
-class Tensor(ctypes.Structure):
-    """`DLTensor`."""
-
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
-                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
-                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
-
-
-Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-
-class Managed(ctypes.Structure):
-    """`DLManagedTensor`."""
-
-    _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", Deleter)]
-
-
-class Versioned(ctypes.Structure):
-    """`DLManagedTensorVersioned`."""
-
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p), ("deleter", Deleter),
-                ("flags", ctypes.c_uint64), ("tensor", Tensor)]
-
-
-def python_function(name, result, *arguments):
-    function = getattr(ctypes.pythonapi, name)
-    function.restype, function.argtypes = result, arguments
-    return function
-
-
-new_capsule = python_function("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-capsule_name = python_function("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
-capsule_pointer = python_function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-rename_capsule = python_function("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
-NAMES = {Managed: b"dltensor", Versioned: b"dltensor_versioned"}
-
-
-class Interface:
-    """An array of another package with `__cuda_array_interface__`, in the memory of a `DeviceArray`."""
-
-    def __init__(self, array, **changes):
-        self.array = array
-        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, **changes}
-
-
-class Dlpack:
-    """An array of another package with DLPack alone, in the memory of a `DeviceArray`. It counts the calls of its deleter."""
-
-    def __init__(self, array, kind=Versioned, **changes):
-        self.array, self.kind, self.changes = array, kind, changes
-        self.asked, self.deleted, self.kept = [], 0, []
-
-    def __dlpack_device__(self):
-        return 2, 0
-
-    def __dlpack__(self, *, stream=None, **options):
-        if self.kind is Managed and options:
-            raise TypeError("an old package takes stream alone")
-        self.asked.append(dict(options, stream=stream))
-        interface = self.array.__cuda_array_interface__
-        managed = self.kind()
-        if self.kind is Versioned:
-            managed.major, managed.flags = self.changes.get("major", 1), self.changes.get("flags", 0)
-        tensor, dimensions = managed.tensor, len(interface["shape"])
-        size = int(interface["typestr"][2:])
-        tensor.data, tensor.device_type, tensor.ndim, tensor.lanes = interface["data"][0], 2, dimensions, 1
-        tensor.code, tensor.bits = (5 if interface["typestr"][1] == "c" else 2), 8 * size
-        lengths = ctypes.c_int64 * dimensions
-        tensor.shape = lengths(*interface["shape"])
-        if self.changes.get("strides", True):
-            tensor.strides = lengths(*(stride // size for stride in interface["strides"]))
-
-        @Deleter
-        def delete(_):
-            self.deleted += 1
-
-        managed.deleter = delete
-        self.kept.append((managed, delete))
-        return new_capsule(ctypes.addressof(managed), NAMES[self.kind], None)
-
-
-KINDS = {"bandsolve": lambda array: array, "interface": lambda array: Interface(array, stream=1), "no stream": Interface,
-         "version 2": lambda array: Interface(array, version=2, stream=None),
-         "dlpack 1": Dlpack, "dlpack 0": lambda array: Dlpack(array, Managed), "no strides": lambda array: Dlpack(array, strides=False)}
-
-
-def address(array):
-    return array.__cuda_array_interface__["data"][0]
-
-
-def memory(array):
-    """What is in the memory of an array now, without waiting: emulated memory is that of the process."""
-    raw = ctypes.string_at(address(array), array.size * array.dtype.itemsize)
-    return np.frombuffer(raw, array.dtype)
-
-
-def line(gpu, n, value, device=DEVICE):
-    return gpu.asarray(np.full(n, value), device=device)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -161,7 +45,7 @@ def test_tridiagonal_without_copies(gpu, kind, periodic, dtype):
 
 def test_numbers_of_the_caller_are_read_where_they_lie(gpu):
     off, diag, rhs = line(gpu, 50, -1.0), line(gpu, 50, 3.0), line(gpu, 50, 1.0)
-    lu = bandsolve.factor_tridiagonal(off, diag, off, padded=True)
+    lu = gpu.factor_tridiagonal(off, diag, off, padded=True, store_factors=False)
     assert isinstance(lu, gpu.DeviceFactor) and lu.shape == (50, 50) and lu.device == DEVICE
     before = lu.solve(rhs).numpy()
     # Written behind the back of bandsolve: a copy of the matrix or of rhs would not change.
@@ -251,96 +135,6 @@ def test_small_systems(gpu, n):
             bandsolve.solve_tridiagonal(*arrays, padded=True)
     x = bandsolve.solve_tridiagonal(*arrays, padded=True, device=DEVICE)
     assert np.allclose(x.numpy(), bandsolve.solve_tridiagonal(*(a.numpy() for a in arrays), padded=True))
-
-
-class TestStreams:
-    """Late work: a deferred solve on stream 5 that writes `u`. It has not run when the next solve is enqueued."""
-
-    @pytest.fixture
-    def late(self, gpu):
-        zero, half = line(gpu, 300, 0.0), line(gpu, 300, 0.5)
-        self.lu = gpu.factor_tridiagonal(zero, half, zero, padded=True, stream=5)
-        self.rhs, self.u = line(gpu, 300, 1.0), line(gpu, 300, 7.0)
-        self.lu.solve(self.rhs, out=self.u, verify="deferred")
-        assert (memory(self.u) == 7).all()
-        return zero, half
-
-    def test_the_work_is_late_and_check_waits(self, late):
-        assert self.lu.check() == 0
-        assert (memory(self.u) == 2).all()
-
-    def test_without_a_stream_nothing_waits(self, gpu, late):
-        zero, half = late
-        x = gpu.factor_tridiagonal(zero, half, zero, padded=True, stream=6).solve(Interface(self.u, stream=None))
-        assert (x.numpy() == 14).all()
-
-    @pytest.mark.parametrize("deferred", [False, True])
-    def test_rhs_that_another_stream_writes(self, gpu, late, deferred):
-        zero, half = late
-        other = gpu.factor_tridiagonal(zero, half, zero, padded=True, stream=6)
-        x = other.solve(Interface(self.u, stream=5), verify="deferred" if deferred else True)
-        assert x.__cuda_array_interface__["stream"] == (6 if deferred else None)
-        assert (x.numpy() == 4).all()
-
-    def test_a_matrix_that_another_stream_writes(self, gpu, late):
-        zero, _ = late
-        lu = gpu.factor_tridiagonal(zero, Interface(self.u, stream=5), zero, padded=True, stream=6)
-        assert (lu.solve(self.rhs).numpy() == 0.5).all()
-
-    def test_off_diagonals_that_another_stream_writes_are_copied_later(self, gpu, late):
-        zero, half = late
-        sup = Interface(self.u, stream=5, shape=(299,))
-        lu = gpu.factor_tridiagonal(gpu.asarray(np.zeros(299), device=DEVICE), half, sup, stream=6)
-        expected = bandsolve.solve_tridiagonal(0.0, 0.5, np.full(299, 2.0), np.r_[np.zeros(299), 1.0])
-        rhs = gpu.asarray(np.r_[np.zeros(299), 1.0], device=DEVICE)
-        assert np.allclose(lu.solve(rhs).numpy(), expected, rtol=1e-12)
-
-    def test_the_solve_runs_on_the_stream_of_rhs(self, gpu, late):
-        zero, half = late
-        assert (bandsolve.solve_tridiagonal(zero, half, zero, Interface(self.u, stream=5), padded=True).numpy() == 4).all()
-        assert gpu.factor_tridiagonal(zero, Interface(half, stream=9), zero, padded=True).stream == 9
-        assert gpu.factor_tridiagonal(zero, Interface(half, stream=1), zero, padded=True).stream == 0
-
-    def test_out_that_another_stream_still_reads(self, gpu, late):
-        # Stream 5 reads `rhs`, late; stream 6 writes it.
-        zero, half = late
-        out = Interface(self.rhs, stream=5)
-        gpu.factor_tridiagonal(zero, half, zero, padded=True, stream=6).solve(line(gpu, 300, 3.0), out=out)
-        self.lu.check()
-        assert (memory(self.rhs) == 6).all() and (memory(self.u) == 2).all()
-
-    def test_later_work_of_the_caller_waits(self, gpu, late):
-        # The second solve writes `u` on stream 6; the third reads it on stream 5.
-        zero, half = late
-        other = gpu.factor_tridiagonal(zero, half, zero, padded=True, stream=6)
-        other.solve(line(gpu, 300, 10.0), out=Interface(self.u, stream=5), verify="deferred")
-        x = self.lu.solve(self.u)
-        assert (x.numpy() == 40).all()
-
-    def test_dlpack_tells_the_stream(self, gpu, late):
-        zero, half = late
-        for stream, said in ((None, 1), (0, 1), (1, 1), (2, 2), (6, 6)):
-            rhs = Dlpack(self.rhs)
-            gpu.factor_tridiagonal(zero, half, zero, padded=True, stream=stream).solve(rhs)
-            assert rhs.asked == [dict(stream=said, max_version=(1, 0), copy=False)]
-
-    def test_arrays_of_ours_let_other_streams_wait(self, gpu, late):
-        zero, half = late
-        # The right-hand sides must live as long as the deferred solves.
-        first, second = line(gpu, 300, 3.0), line(gpu, 300, 4.0)
-        lazy = self.lu.solve(first, verify="deferred")
-        assert (memory(lazy) != 6).all() and lazy.__cuda_array_interface__["stream"] == 5
-        other = gpu.factor_tridiagonal(zero, half, zero, padded=True, stream=6)
-        lazy.__dlpack__(stream=6)
-        other.solve(first)
-        assert (memory(lazy) == 6).all()
-        again = self.lu.solve(second, verify="deferred")
-        # -1: the other package orders the work itself.
-        again.__dlpack__(stream=-1)
-        other.solve(first)
-        assert (memory(again) != 8).all()
-        with pytest.raises(ValueError, match="stream is not valid"):
-            again.__dlpack__(stream=0)
 
 
 class TestDlpack:
@@ -472,75 +266,6 @@ class TestArrays:
             len(gpu.asarray(1.0, device=DEVICE))
 
 
-class TestDeferred:
-    def test_errors_come_with_check(self, gpu):
-        # A zero pivot of a singular matrix: x may have no correct digit.
-        zero, diag, rhs = line(gpu, 60, 0.0), np.ones(60), line(gpu, 60, 1.0)
-        lu = gpu.factor_tridiagonal(zero, given := gpu.asarray(diag, device=DEVICE), zero, padded=True)
-        for _ in range(3):
-            x = lu.solve(rhs, verify="deferred")
-        assert lu.check() == 0 and (x.numpy() == 1).all()
-        diag[20] = 0
-        ctypes.memmove(address(given), diag.ctypes.data, 480)
-        lu.solve(rhs, verify="deferred")
-        diag[20] = 1
-        # The error waits, although the next solve is accurate.
-        assert memory(x)[0] == 1
-        with pytest.raises(np.linalg.LinAlgError, match=r'^an earlier solve with verify="deferred", after the last check, .*verify=True'):
-            lu.check()
-        ctypes.memmove(address(given), diag.ctypes.data, 480)
-        lu.solve(rhs, verify="deferred")
-        assert lu.check() == 0
-
-    def test_errors_come_with_a_later_solve(self, gpu):
-        zero, diag, rhs = line(gpu, 60, 0.0), np.ones(60), line(gpu, 60, 1.0)
-        diag[20] = 0
-        given, out = gpu.asarray(diag, device=DEVICE), line(gpu, 60, 0.0)
-        lu = gpu.factor_tridiagonal(zero, given, zero, padded=True, stream=5)
-        # The first solve has not run when the second one is put on the stream.
-        lu.solve(rhs, verify="deferred")
-        lu.solve(rhs, verify="deferred")
-        # Work on another stream, which waits for stream 5: now the verdicts arrive.
-        gpu.factor_tridiagonal(zero, rhs, zero, padded=True, stream=6).solve(Interface(rhs, stream=5))
-        with pytest.raises(np.linalg.LinAlgError, match="^an earlier solve with verify="):
-            lu.solve(rhs, out=out, verify="deferred")
-        # That solve was not started, and the error is raised once.
-        assert lu.check() == 0 and (memory(out) == 0).all()
-        diag[20] = 1
-        ctypes.memmove(address(given), diag.ctypes.data, 480)
-        lu.solve(rhs, out=out, verify="deferred")
-        assert lu.check() == 0 and (memory(out) == 1).all()
-
-    def test_nan_is_no_small_error(self, gpu):
-        zero, one, rhs = line(gpu, 60, 0.0), line(gpu, 60, 1.0), np.ones(60)
-        rhs[3] = np.nan
-        lu = gpu.factor_tridiagonal(zero, one, zero, padded=True)
-        lu.solve(gpu.asarray(rhs, device=DEVICE), verify="deferred")
-        with pytest.raises(np.linalg.LinAlgError, match="an earlier solve"):
-            lu.check()
-
-    def test_a_loop_in_place(self, gpu):
-        off, diag, u = line(gpu, 80, -1.0), line(gpu, 80, 4.0), line(gpu, 80, 1.0)
-        lu = bandsolve.factor_tridiagonal(off, diag, off, padded=True)
-        expected = np.ones(80)
-        for _ in range(10):
-            assert lu.solve(u, out=u, verify="deferred") is u
-            expected = bandsolve.solve_tridiagonal(-1.0, 4.0, -1.0, expected)
-        assert (memory(u) == 1).all()
-        assert lu.check() <= 8 * eps(expected) and np.allclose(memory(u), expected, rtol=1e-12)
-
-    def test_arguments(self, gpu):
-        off, diag = line(gpu, 20, -1.0), line(gpu, 20, 4.0)
-        lu = bandsolve.factor_tridiagonal(off, diag, off, padded=True)
-        with pytest.raises(ValueError, match="a deferred solve has no report"):
-            lu.solve(diag, verify="deferred", full_output=True)
-        for wrong in (False, "later"):
-            with pytest.raises(ValueError, match='^verify is .*, expected True or "deferred"'):
-                lu.solve(diag, verify=wrong)
-        with pytest.raises(ValueError, match="verif"):
-            bandsolve.factor_tridiagonal(off, diag, off, padded=True, verify=False).solve(diag, verify="deferred")
-
-
 def failing(gpu):
     """Arguments of a solve with one mistake each: changes of good arguments, the error, and its message."""
     n = 40
@@ -654,10 +379,38 @@ class CuPy:
         return array.array.numpy()
 
 
+class Torch:
+    """A stand-in for PyTorch: its tensors have DLPack, and `__cuda_array_interface__` of version 2, which names no stream."""
+
+    float64 = "float64"
+    cuda = types.SimpleNamespace(current_stream=lambda: types.SimpleNamespace(cuda_stream=0))
+
+    class Tensor(Dlpack):
+        @property
+        def __cuda_array_interface__(self):
+            return {**self.array.__cuda_array_interface__, "version": 2, "stream": None}
+
+    def __init__(self, gpu):
+        self.gpu = gpu
+
+    def full(self, shape, value, *, dtype, device):
+        assert (dtype, device) == ("float64", "cuda")
+        return self.Tensor(line(self.gpu, *shape, value))
+
+    @staticmethod
+    def from_dlpack(x):
+        capsule = x.__dlpack__(stream=1, max_version=(1, 0))
+        tensor = Versioned.from_address(capsule_pointer(capsule, NAMES[Versioned])).tensor
+        return np.frombuffer(ctypes.string_at(tensor.data, 8 * tensor.shape[0]))
+
+
 def test_the_page_runs(gpu, monkeypatch, capsys):
     pages = [folder / "docs" / "coming-from" / "cuda.md" for folder in pathlib.Path(__file__).parents]
     page = next(page for page in pages if page.exists()).read_text(encoding="utf-8")
-    [(code, output)] = re.findall(r"```python title=.*?\n(.*?)```\n\n```text\n(.*?)```", page, re.S)
+    programs = re.findall(r"```python title=\"with (.*?)\"\n(.*?)```\n\n```text\n(.*?)```", page, re.S)
+    assert [package for package, *_ in programs] == ["CuPy", "PyTorch"]
     monkeypatch.setitem(sys.modules, "cupy", CuPy(gpu))
-    exec(compile(code, "page", "exec"), {})
-    assert capsys.readouterr().out == output
+    monkeypatch.setitem(sys.modules, "torch", Torch(gpu))
+    for _, code, output in programs:
+        exec(compile(code, "page", "exec"), {})
+        assert capsys.readouterr().out == output

@@ -92,7 +92,8 @@ for checks in -O2 -fcheck=all; do
     done
 done
 # The programs of the guide, and their output.
-blocks() { awk -v kind="$1" '$0 == "```" kind { inside = 1; next } /^```/ { inside = 0 } inside' "$here/../../docs/coming-from/lapack.md"; }
+page=coming-from/lapack.md
+blocks() { awk -v kind="$1" '$0 == "```" kind { inside = 1; next } /^```/ { inside = 0 } inside' "$root/docs/$page"; }
 blocks fortran >"$work/guide.f90"
 gfortran -std=f2018 -Wall -Werror -J "$work/module-O2" "$work/prefix/include/bandsolve.f90" "$work/guide.f90" "${flags[@]}" \
     -L"$work/prefix/lib" -lbandsolve -o "$work/guide.fortran"
@@ -169,15 +170,16 @@ grep -q "^bandsolve $version installed" "$work/out" || { cat "$work/out"; echo "
 FEATURES=cuda BUILT=${CARGO_TARGET_DIR:-$root/target}/release PREFIX=$work/gpu "$here/install.sh"
 same_functions "$work/gpu"
 flags=(-I"$here/tests/emulated" -I"$work/gpu/include" -L"$work/gpu/lib" -lbandsolve)
-on_emulated() { # heading, beginning of the output
-    sed -n "/^## $1\$/,/^## /p" "$here/../../docs/c-api.md" | sed -n '/^```c/,/^```$/p' | sed '/^```/d' >"$work/gpu.c"
-    sed -i 's/"cuda"/"emulated"/; s/1 << 20/1 << 14/' "$work/gpu.c"
-    gcc -std=c99 "${strict[@]}" "$work/gpu.c" "${flags[@]}" -o "$work/emulated"
+page=c-api.md
+# The output does not depend on the number of unknowns.
+on_emulated() { # program
+    blocks "c title=\"$1\"" | sed 's/"cuda"/"emulated"/; s/1 << 20/1 << 14/' >"$work/$1"
+    gcc -std=c99 "${strict[@]}" "$work/$1" "${flags[@]}" -o "$work/emulated"
     LD_LIBRARY_PATH=$work/gpu/lib run "$work/emulated"
-    grep -qF "$2" "$work/out" || { cat "$work/out"; echo "FAILED: the program of docs/c-api.md: $1"; exit 1; }
+    printed "output of $1"
 }
-on_emulated "On a GPU" "x[0] = 1, "
-on_emulated "Time steps on a GPU" "u[0] = 1.000000, "
+on_emulated system.c
+on_emulated steps.c
 
 if command -v valgrind >/dev/null; then
     # valgrind knows no AVX-512.

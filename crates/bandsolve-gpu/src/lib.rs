@@ -28,7 +28,7 @@
 //! | Allocate and copy device memory | [`DeviceVec`], [`DeviceSlice`], [`DeviceSliceMut`] |
 //! | Solve with a matrix in device memory | [`DeviceSolver`], [`DeviceMatrix`] |
 //! | Start a solve and continue on the host | [`DeviceSolver::start`], [`Pending`] |
-//! | Factor once, solve many times | [`DeviceSolver::factor`], [`Factored`] |
+//! | Factor once, solve many times | [`DeviceSolver::factor`], [`Factored`]; [`DeviceSolver::store`], [`FactoredOperations`] |
 //! | Solve with a matrix in host memory | [`Device::factor`], [`OnDevice`] |
 //! | Multiply with a sparse matrix, compute residuals | [`DeviceCsr`] |
 //! | Solve with a sparse matrix by a Krylov method | [`solve_krylov`], [`DeviceOperator`], [`DevicePreconditioner`], [`DeviceSingleInverse`] |
@@ -128,7 +128,7 @@ pub use operator::DeviceOperator;
 pub use poisson::DevicePoisson;
 pub use precond::DevicePreconditioner;
 pub use single::{DeviceSingleInverse, DeviceSingleMatrix};
-pub use solver::{DeviceSolver, DeviceStatus, Factored, Pending};
+pub use solver::{DeviceSolver, DeviceStatus, Factored, FactoredOperations, Pending};
 pub use sparse::{DeviceCsc, DeviceCscMut};
 pub use spread::Spread;
 pub use tuning::{DeviceTuning, Sizes};

@@ -22,7 +22,7 @@ enum Storage<'a, T> {
 }
 
 /// A block tridiagonal matrix in the form that the kernels use (`system.cuh`).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Blocks {
     pub arrays: [u64; 3],

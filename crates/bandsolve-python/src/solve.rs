@@ -387,7 +387,8 @@ pub fn solve_tridiagonal<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = sub.py();
     if on_gpu([sub, diag, sup, rhs])? {
-        let keywords = [("periodic", periodic), ("padded", padded), ("verify", verify)].into_py_dict(py)?;
+        let flags = [("periodic", periodic), ("padded", padded), ("verify", verify), ("store_factors", false)];
+        let keywords = flags.into_py_dict(py)?;
         keywords.set_item("method", method)?;
         keywords.set_item("pivoting", pivoting)?;
         keywords.set_item("device", device)?;

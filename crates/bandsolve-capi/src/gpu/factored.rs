@@ -9,19 +9,16 @@ use crate::settings::PivotingArgument;
 use crate::solve::{Sides, SystemKind, bands, columns, fixed_size};
 use crate::status::CallResult;
 use bandsolve::Plan;
-use bandsolve_gpu::{Device, DeviceMatrix, DeviceScalar, DeviceSolver, DeviceVec, Factored};
+use bandsolve_gpu::{Device, DeviceMatrix, DeviceScalar, DeviceSolver, DeviceVec};
 use core::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Size of a factorization buffer in bytes. It is above 0, so that each buffer has its own address.
 const DEVICE_BUFFER_BYTES: usize = 1;
 
-/// Factors and the call for which they were created.
+/// A solver with stored factors, and the call for which they were created.
 struct DeviceFactors<T: DeviceScalar> {
-    /// Borrows `device`, so it must be dropped before `device`.
-    factored: Factored<'static, T>,
-    #[expect(dead_code, reason = "lent to the factors")]
-    device: Arc<Device>,
+    solver: DeviceSolver<T>,
     /// Copy of right-hand sides for solves in place.
     copy: DeviceVec<T>,
     stream: u64,
@@ -33,19 +30,23 @@ struct DeviceFactors<T: DeviceScalar> {
 
 impl<T: DeviceScalar> DeviceFactors<T> {
     /// Factor the matrix of a job.
-    ///
-    /// # Safety
-    /// The arrays have the given sizes and are on the device, and nobody changes them before the factors are dropped.
-    unsafe fn new(job: &DeviceCall, arrays: &[RawArray<T>; 3], n_rhs: usize, call: FactorCall) -> CallResult<Self> {
-        let (device, plan) = (Arc::new(job.device.clone()), job.system.plan.clone());
-        // SAFETY: the object keeps its address until everything that borrows it is dropped.
-        let on: &'static Device = unsafe { &*Arc::as_ptr(&device) };
-        // SAFETY: the caller's promise.
-        let [sub, diag, sup] = arrays.each_ref().map(|array| unsafe { array.read_on(on) });
-        let factored = DeviceSolver::new(on, &plan, n_rhs)?.factor(DeviceMatrix::block_tridiagonal(sub, diag, sup))?;
-        let copy = job.complete(device.zeros(0))?;
-        Ok(Self { factored, device, copy, stream: job.stream, n_rhs, plan, call })
+    fn new(job: &DeviceCall, a: DeviceMatrix<'_, T>, n_rhs: usize, call: FactorCall) -> CallResult<Self> {
+        let plan = job.system.plan.clone();
+        let mut solver = DeviceSolver::new(&job.device, &plan, n_rhs)?;
+        solver.store(a)?;
+        let copy = job.complete(job.device.zeros(0))?;
+        Ok(Self { solver, copy, stream: job.stream, n_rhs, plan, call })
     }
+}
+
+/// The matrix of these arrays.
+///
+/// # Safety
+/// The arrays have the given sizes and are on the device, and nobody changes them as long as the result exists.
+unsafe fn matrix<'a, T: DeviceScalar>(device: &'a Device, arrays: &[RawArray<T>; 3]) -> DeviceMatrix<'a, T> {
+    // SAFETY: the caller's promise.
+    let [sub, diag, sup] = arrays.each_ref().map(|array| unsafe { array.read_on(device) });
+    DeviceMatrix::block_tridiagonal(sub, diag, sup)
 }
 
 /// Get the address of a factorization buffer.
@@ -90,7 +91,8 @@ pub(crate) unsafe fn factor<T: DeviceScalar>(
     let (handle, buffer, factors) = unsafe {
         let job = DeviceCall::new::<T>(call, open_blocks(sizes), 1)?;
         let (arrays, _) = bands(matrix, job.system.matrix_len)?;
-        (job.handle, address(buffer)?, DeviceFactors::new(&job, &arrays, 1, FactorCall::new(call.p, sizes, matrix))?)
+        let a = self::matrix(&job.device, &arrays);
+        (job.handle, address(buffer)?, DeviceFactors::new(&job, a, 1, FactorCall::new(call.p, sizes, matrix))?)
     };
     handle.set_factors(buffer, Some(Arc::new(Mutex::new(factors))));
     Ok(())
@@ -120,20 +122,21 @@ pub(crate) unsafe fn solve_factored<T: DeviceScalar>(
     if job.system.rhs_len == 0 {
         return Ok(());
     }
+    // SAFETY: the caller's promise.
+    let a = unsafe { self::matrix(&job.device, &arrays) };
     if factors.stream != job.stream || factors.n_rhs < job.system.n_rhs {
-        // SAFETY: the caller's promise.
-        *factors = unsafe { DeviceFactors::new(&job, &arrays, job.system.n_rhs.max(factors.n_rhs), call)? };
+        *factors = DeviceFactors::new(&job, a, job.system.n_rhs.max(factors.n_rhs), call)?;
     }
     let most = job.system.rhs_len / job.system.n_rhs * factors.n_rhs;
-    let DeviceFactors { factored, copy, .. } = &mut *factors;
+    let DeviceFactors { solver, copy, .. } = &mut *factors;
     if let Some(status) = job.status()? {
         return status.record(job.system.plan.chosen_method(), |words| {
             // SAFETY: the caller's promise.
-            unsafe { apart(&job.device, &sides, (copy, most), |rhs, x| factored.enqueue_solve(rhs, x, words)) }
+            unsafe { apart(&job.device, &sides, (copy, most), |rhs, x| solver.enqueue_solve(a, rhs, x, words)) }
         });
     }
     // SAFETY: the caller's promise.
-    let solved = unsafe { apart(&job.device, &sides, (copy, most), |rhs, x| factored.solve(rhs, x)) };
+    let solved = unsafe { apart(&job.device, &sides, (copy, most), |rhs, x| solver.solve(a, rhs, x)) };
     let solved = job.complete(solved);
     job.system.record(solved)
 }

@@ -2,7 +2,8 @@
 
 use super::DeviceSolver;
 use super::card::{Card, card_kernel};
-use super::route::Route;
+use super::level_factors::LevelFactors;
+use super::route::{ON_CHIP_FROM, Route};
 use crate::cut::{DeviceCut, KernelKind, THREADS};
 use crate::dense_factors::BlockColumns;
 use crate::device::{DeviceScalar, DeviceSlice};
@@ -26,7 +27,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             (Route::Levels, ..) => self.enqueue_levels(source, rhs, x),
             (Route::DeviceScan, MatrixSource::Blocks(source), Rhs::Dense(rhs)) => self.enqueue_scan(source, rhs, x),
             (Route::DenseBlocks, MatrixSource::Blocks(source), Rhs::Dense(rhs)) => {
-                if !self.factored {
+                if self.stored.is_none() {
                     self.factor_blocks(source, source.is_transposed())?;
                 }
                 self.enqueue_blocks(source, (rhs, x), self.peaks(0))
@@ -156,7 +157,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             let ((source, rhs, _), coarse) = (system(k), self.coarse(k + 1));
             if k == 0 && self.method == Method::SpikeCr {
                 self.launch_spike("spikereduce", source, rhs, 3, |head| head.with(coarse).with(self.rule()))?;
-            } else if let Some(factors) = self.factors.get(k) {
+            } else if let Some(factors) = self.level_factors(k) {
                 let tail = |head: Arguments| head.with(coarse.d).with(factors.addresses());
                 self.launch("reducefactored", k, (None, rhs), KernelKind::vector_bytes, tail)?;
             } else {
@@ -172,7 +173,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             let ends = |head: Arguments| head.with(self.peaks(k + 1)).with(self.peaks(k)).with(self.rule());
             if k == 0 && self.method == Method::SpikeCr {
                 self.launch_spike("spikesubstitute", source, rhs, 1, |head| ends(head.with(y).with(out)))?;
-            } else if let Some(factors) = self.factors.get(k) {
+            } else if let Some(factors) = self.level_factors(k) {
                 let tail = |head: Arguments| ends(head.with(y).with(out).with(factors.addresses()));
                 self.launch("substitutefactored", k, (Some(source), rhs), KernelKind::vector_bytes, tail)?;
             } else {
@@ -185,6 +186,15 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             }
         }
         Ok(())
+    }
+
+    /// The stored factors of a level, if a solve reads them.
+    ///
+    /// The elimination reads the matrix once for all right-hand sides on chip, but a solve with factors reads them for each right-hand side. x is
+    /// the same, bit for bit.
+    fn level_factors(&self, k: usize) -> Option<&LevelFactors<T>> {
+        let (cut, kind) = &self.cuts[k];
+        self.factors.get(k).filter(|_| kind.on_chip == 1 || cut.columns < ON_CHIP_FROM)
     }
 
     /// Launch a kernel with one thread block per partition and the given number of right-hand sides in shared memory.

@@ -7,12 +7,41 @@ use crate::cut::{DeviceCut, KernelKind};
 use crate::device::{DeviceScalar, DeviceSlice, DeviceSliceMut};
 use crate::launch::Arguments;
 use crate::matrix::{Blocks, DeviceMatrix, MatrixSource};
-use bandsolve::{Error, Op, Report, Result};
+use bandsolve::{Error, Op, Report, Result, Shape};
+
+/// The operations with which solves can use stored factors ([`DeviceSolver::factored_operations`]).
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "emulator")] {
+/// use bandsolve::{Plan, Shape};
+/// use bandsolve_gpu::{Device, DeviceSolver, Emulation, FactoredOperations};
+/// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
+/// let factors = |shape| DeviceSolver::<f64>::new(&device, &Plan::new(shape), 1).map(|solver| solver.factored_operations());
+/// let blocks = |block| Shape::BlockTridiagonal { block_rows: 50, block, periodic: false };
+/// assert_eq!(factors(blocks(3))?, FactoredOperations::One);
+/// assert_eq!(factors(blocks(5))?, FactoredOperations::All);
+/// assert_eq!(factors(Shape::Banded { n: 50, lower: 2, upper: 1 })?, FactoredOperations::None);
+/// # }
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FactoredOperations {
+    /// No factors can be stored: bands, interleaved batches, and methods without factors. Each solve eliminates again.
+    None,
+    /// The operation (A, Aᵀ or Aᴴ) that was factored.
+    One,
+    /// A, Aᵀ and Aᴴ.
+    All,
+}
 
 /// Factors of a matrix on a device, for many solves.
 ///
 /// A solve reads 7b² numbers of the factors and 3b² numbers of the matrix per block row of b rows. [`DeviceSolver::solve`]
 /// reads 6b² numbers, but also chooses pivots and divides. Both return the same x, bit for bit.
+///
+/// Scalar systems are eliminated again for 3 right-hand sides or more: several right-hand sides then share one pass over the matrix.
 ///
 /// For blocks of more than 4 rows (`Bcyclic` or `BlockSpike`), a solve reads 5b² numbers of the factors and 3b² of the matrix.
 ///
@@ -138,51 +167,118 @@ impl<T: DeviceScalar> DeviceSolver<T> {
     /// Factor a matrix for many solves: a tridiagonal or block tridiagonal matrix, open or periodic, or a contiguous batch.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for other matrices, [`Error::Shape`], [`Error::Device`].
+    /// As [`store`](Self::store).
     pub fn factor<'a>(mut self, a: DeviceMatrix<'a, T>) -> Result<Factored<'a, T>> {
-        if self.route == Route::DenseBlocks {
-            self.store_blocks(a)?;
-            return Ok(Factored { solver: self, a });
-        }
+        self.store(a)?;
+        Ok(Factored { solver: self, a })
+    }
+
+    /// Get with which operations solves can use the factors that [`store`](Self::store) or [`factor`](Self::factor) computes.
+    pub fn factored_operations(&self) -> FactoredOperations {
         let lanes = self.partitions_are_lanes() || self.route == Route::Alone;
-        let (MatrixSource::Blocks(top), true) = (a.source(self.plan.shape())?, lanes) else {
+        match self.route {
+            Route::DenseBlocks => FactoredOperations::All,
+            _ if lanes && !matches!(self.shape(), Shape::Banded { .. }) => FactoredOperations::One,
+            _ => FactoredOperations::None,
+        }
+    }
+
+    /// Factor a matrix for all later solves of this solver, and return without waiting for the device.
+    ///
+    /// Later solves must have the same arrays with the same entries, and the same operation, except if
+    /// [`factored_operations`](Self::factored_operations) is [`All`](FactoredOperations::All). If the entries changed, call the
+    /// function again. It then allocates nothing.
+    ///
+    /// # Cost
+    /// As for [`Factored`]. Systems that one thread block solves on chip need no factors: each solve eliminates again. So do solves of scalar systems for 3
+    /// right-hand sides or more: they read the matrix once for several right-hand sides.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if `factored_operations` is [`None`](FactoredOperations::None), [`Error::Shape`], [`Error::Device`].
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "emulator")] {
+    /// use bandsolve::{Plan, Shape};
+    /// use bandsolve_gpu::{Device, DeviceMatrix, DeviceSolver, Emulation, FactoredOperations};
+    /// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
+    /// let (off, mut diag) = (device.upload(&[-1.0; 5000])?, device.upload(&[3.0; 5000])?);
+    /// let (rhs, mut x) = (device.upload(&[1.0; 5000])?, device.zeros(5000)?);
+    /// let mut solver = DeviceSolver::<f64>::new(&device, &Plan::new(Shape::Tridiagonal { n: 5000, periodic: true }), 1)?;
+    /// assert_eq!(solver.factored_operations(), FactoredOperations::One);
+    /// for value in [3.0, 4.0] {
+    ///     diag.slice_mut(..).write(&[value; 5000])?;
+    ///     let a = DeviceMatrix::tridiagonal(&off, &diag, &off);
+    ///     solver.store(a)?;
+    ///     for _ in 0..10 {
+    ///         solver.solve(a, &rhs, &mut x)?;
+    ///     }
+    ///     // Each row of the matrix has the sum value − 2.
+    ///     assert!((x.download()?[7] - 1.0 / (value - 2.0)).abs() < 1e-15);
+    /// }
+    /// # }
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn store(&mut self, a: DeviceMatrix<'_, T>) -> Result<()> {
+        let (MatrixSource::Blocks(top), true) =
+            (a.source(self.plan.shape())?, self.factored_operations() != FactoredOperations::None)
+        else {
             let what = "this system with stored factors on a GPU; use `DeviceSolver::solve`";
             return Err(Error::Unsupported { method: self.plan.asked_method().name(), what });
         };
-        let mut source = top;
         self.device.receive(&a.devices())?;
-        self.measurements.clear(false)?;
+        self.measurements.clear_before_factors()?;
+        if self.route == Route::DenseBlocks {
+            self.factor_blocks(top, true)?;
+        } else {
+            self.factor_levels(top)?;
+        }
+        self.measurements.store_suspects(&self.device)?;
+        self.stored = Some(top);
+        Ok(())
+    }
+
+    /// Factor a matrix level by level.
+    fn factor_levels(&mut self, top: Blocks) -> Result<()> {
+        while self.factors.len() < self.levels.len() {
+            self.factors.push(LevelFactors::new(&self.device, &self.cuts[self.factors.len()])?);
+        }
+        let mut source = top;
         for k in 0..self.levels.len() {
             let (cut, kind) = &self.cuts[k];
-            let factors = LevelFactors::new(&self.device, &self.cuts[k])?;
             let (cut, one) = (DeviceCut { columns: 1, ..*cut }, KernelKind { on_chip: 1, ..*kind });
-            let coarse = self.coarse(k + 1);
-            let arguments = Arguments::new(&cut).with(source).with(coarse).with(factors.addresses()).with(self.rule());
+            let (coarse, factors) = (self.coarse(k + 1), self.factors[k].addresses());
+            let arguments = Arguments::new(&cut).with(source).with(coarse).with(factors).with(self.rule());
             let (blocks, name) =
                 (cut.spans as usize * cut.systems as usize, format!("factor_{}_{}_1", T::NAME, self.block));
             // SAFETY: these are the kernel's arguments. The arrays have the lengths of the cut, or `source` checked
             // them.
             unsafe { arguments.launch(&self.device, &name, blocks, one.reduce_bytes(&cut)) }?;
-            self.factors.push(factors);
             source = Blocks::new(coarse.arrays, Op::Plain);
         }
-        self.measurements.store_suspects(&self.device)?;
-        Ok(Factored { solver: self, a })
+        Ok(())
     }
 
     /// Factor dense blocks for all later solves, which must have the same matrix with any operation. Other methods, and solvers that
     /// store factors already, do nothing.
     pub(crate) fn store_blocks(&mut self, a: DeviceMatrix<'_, T>) -> Result<()> {
-        let (Route::DenseBlocks, false, MatrixSource::Blocks(source)) =
-            (self.route, self.factored, a.source(self.plan.shape())?)
-        else {
-            return Ok(());
+        if self.route == Route::DenseBlocks && self.stored.is_none() { self.store(a) } else { Ok(()) }
+    }
+
+    /// Check that a matrix is that of the stored factors, if there are any.
+    pub(super) fn check_stored(&self, source: MatrixSource) -> Result<()> {
+        let same = |stored: Blocks| match source {
+            MatrixSource::Blocks(blocks) if self.route == Route::DenseBlocks => blocks.plain() == stored.plain(),
+            MatrixSource::Blocks(blocks) => blocks == stored,
+            _ => false,
         };
-        self.device.receive(&a.devices())?;
-        self.measurements.clear(false)?;
-        self.factor_blocks(source, true)?;
-        self.measurements.store_suspects(&self.device)?;
-        self.factored = true;
-        Ok(())
+        if self.stored.is_none_or(same) {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            "matrix",
+            "is not that of the stored factors, or has another operation",
+            "the matrix that `DeviceSolver::store` received",
+        ))
     }
 }

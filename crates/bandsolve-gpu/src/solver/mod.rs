@@ -12,7 +12,7 @@ mod state;
 mod status;
 pub(crate) mod verdict;
 
-pub use factored::Factored;
+pub use factored::{Factored, FactoredOperations};
 pub use pending::Pending;
 pub use state::DeviceSolver;
 pub(crate) use state::{DeviceRows, fallback_plan, largest, rule};

@@ -38,6 +38,7 @@ impl<'a, T: DeviceScalar> Pending<'a, T> {
         x: DeviceSliceMut<'a, T>,
     ) -> Result<Self> {
         let source = a.source(solver.shape())?;
+        solver.check_stored(source)?;
         let pending = Self { solver, a, source, rhs, x };
         pending.solver.device.receive(&pending.devices())?;
         Ok(pending)

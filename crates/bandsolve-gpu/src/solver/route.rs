@@ -10,6 +10,9 @@ use bandsolve::{Error, Layout, Method, Plan, Result, Shape};
 /// Maximum block size of kernels that hold blocks in registers. Also the maximum number of diagonals on each side of a band.
 const MOST_ROWS: usize = 4;
 
+/// From this number of right-hand sides on, kernels for scalar rows hold several of them on chip.
+pub const ON_CHIP_FROM: u32 = 3;
+
 /// The threads that solve a system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
@@ -115,7 +118,7 @@ impl DevicePlan {
         sizes: Sizes,
     ) -> Result<Vec<(DeviceCut, KernelKind)>> {
         let Self { method, route, block, n, systems, shape } = *self;
-        let multiple_rhs = n_rhs > 2 && block == 1 && !self.banded() && route == Route::Levels;
+        let multiple_rhs = n_rhs >= ON_CHIP_FROM as usize && block == 1 && !self.banded() && route == Route::Levels;
         // Eight complex right-hand sides would not fit in the registers.
         let on_chip = if multiple_rhs { sizes.rhs_on_chip.min(if T::COMPLEX { 4 } else { 8 }) } else { 1 };
         let kind = KernelKind { block, on_chip, bytes: size_of::<T>() };

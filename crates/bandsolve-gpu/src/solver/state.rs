@@ -8,6 +8,7 @@ use crate::cut::{DeviceCut, KernelKind};
 use crate::dense_factors::{ChainSize, DenseFactors, DenseMethod};
 use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceVec};
 use crate::launch::{Coarse, DeviceColumns, Peaks, PivotOptions};
+use crate::matrix::Blocks;
 use crate::rhs::Rhs;
 use crate::scan::DeviceScan;
 use crate::tuning::Sizes;
@@ -82,8 +83,8 @@ pub struct DeviceSolver<T: DeviceScalar> {
     pub(super) scan: Option<DeviceScan<T>>,
     /// The factors of dense blocks.
     pub(super) dense_factors: Option<DenseFactors<T>>,
-    /// Whether `dense_factors` holds the factors of the matrix for all solves.
-    pub(super) factored: bool,
+    /// The matrix whose factors are stored for all solves.
+    pub(super) stored: Option<Blocks>,
     /// Whether inaccurate rows are listed for repair, unless the route repairs none.
     pub(super) repairs: bool,
 }
@@ -144,7 +145,7 @@ impl<T: DeviceScalar> DeviceSolver<T> {
             card,
             scan,
             dense_factors: dense.transpose()?,
-            factored: false,
+            stored: None,
             repairs: true,
             threads,
             device,

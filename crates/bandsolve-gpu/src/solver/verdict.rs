@@ -90,9 +90,14 @@ impl SingularSystems {
         self.memory.slice_mut(..COUNTS).clear()
     }
 
+    /// Reset the measurements before a matrix is factored, also those of stored factors.
+    pub fn clear_before_factors(&mut self) -> Result<()> {
+        self.memory.slice_mut(..self.head).clear()
+    }
+
     /// Store the flags of the elimination together with the factors.
     pub fn store_suspects(&mut self, device: &Device) -> Result<()> {
-        let mut stored = device.zeros(self.head - COUNTS)?;
+        let mut stored = self.stored.take().map_or_else(|| device.zeros(self.head - COUNTS), Ok)?;
         stored.slice_mut(..).copy_from(self.memory.slice(COUNTS..self.head))?;
         self.stored = Some(stored);
         Ok(())

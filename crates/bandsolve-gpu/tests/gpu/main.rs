@@ -17,6 +17,7 @@ mod singular;
 mod sparse;
 mod spread;
 mod status;
+mod stored;
 mod streams;
 mod vectors;
 

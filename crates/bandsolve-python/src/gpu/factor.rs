@@ -2,7 +2,7 @@
 
 use super::array::PyDeviceArray;
 use super::given::GivenArray;
-use super::held::{DynOnGpu, SolveOnGpu, build, device_of};
+use super::held::{DynOnGpu, HeldOptions, SolveOnGpu, build, device_of};
 use super::layout::{MatrixLayout, MatrixOptions, RhsLayout, indices};
 use crate::arrays::with_number;
 use crate::device::Device;
@@ -40,12 +40,23 @@ impl<'a, 'py> FromPyObject<'a, 'py> for VerifyMode {
 ///
 /// Notes
 /// -----
-/// **The matrix.** The object keeps references to the arrays of the matrix, and reads them in each solve. You may change their entries between two
-/// solves, on the stream of the object. Only `sub` and `sup` with n - 1 entries are copied, once: with ``padded=True``, they are not.
+/// **The matrix.** The object keeps references to the arrays of the matrix, and reads them in each solve, to measure the backward error. Do not change
+/// their entries, unless you pass ``store_factors=False``. Only `sub` and `sup` with n - 1 entries are copied, once: with ``padded=True``, they are not.
+///
+/// **Factors.** By default, the object stores the factors of tridiagonal matrices (open and periodic), of block tridiagonal matrices, and of batches whose
+/// systems follow each other in memory. They take about twice the memory of the matrix. The function that makes the object puts the factorization on the
+/// stream, and does not wait. For blocks of more than 4 rows, the same factors solve with the transposes. For other matrices, the first solve with the
+/// transpose factors it too, and allocates memory for its factors; so does the conjugate transpose. A solve for more right-hand sides than before
+/// allocates memory and factors again.
+///
+/// Each solve eliminates again for bands, for interleaved batches, for systems that fit in one thread block (about 2000 tridiagonal rows in float64), and by the methods ``"cf-lu"``,
+/// ``"spike-cr"``, ``"cr"``, ``"pcr"`` and ``"parallel-diagonal-pivoting"``. So do solves of a tridiagonal system for 3 right-hand sides or more: they read the
+/// matrix once for several right-hand sides. x is the same, bit for bit, with and without stored factors.
 ///
 /// **Streams.** All solves run on one stream: the argument `stream` of the function that made the object, else the stream that one of its arrays
 /// names, else the legacy default stream. The solves wait for the streams that `rhs` and `out` name in `__cuda_array_interface__`, and later work on
-/// those streams waits for the solves. With DLPack, the other package makes the stream of the object wait for its work.
+/// those streams waits for the solves. With DLPack, the other package makes the stream of the object wait for its work. The argument `stream` of `solve`
+/// names another stream whose work comes before the solve, and whose later work comes after it.
 ///
 /// **Threads.** Several threads may use one object. Their solves wait for each other.
 ///
@@ -83,9 +94,9 @@ pub struct PyDeviceFactor {
 impl PyDeviceFactor {
     #[new]
     #[pyo3(signature = (kind, arrays, *, widths=(0, 0), axis=-1, periodic=false, padded=false, method="auto", pivoting="scaled-partial", verify=true,
-        device="cpu", stream=None),
+        device="cpu", stream=None, store_factors=true),
         text_signature = "(kind, arrays, *, widths=(0, 0), axis=-1, periodic=False, padded=False, method=\"auto\", \
-        pivoting=\"scaled-partial\", verify=True, device=\"cpu\", stream=None)")]
+        pivoting=\"scaled-partial\", verify=True, device=\"cpu\", stream=None, store_factors=True)")]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         py: Python<'_>,
@@ -100,6 +111,7 @@ impl PyDeviceFactor {
         verify: bool,
         device: &str,
         stream: Option<u64>,
+        store_factors: bool,
     ) -> PyResult<Self> {
         let names: &[&str] = if kind == "banded" { &["ab"] } else { &["sub", "diag", "sup"] };
         let values: Vec<_> = arrays.iter().collect();
@@ -118,8 +130,8 @@ impl PyDeviceFactor {
         let plan = CallOptions { method, pivoting, verify, threads: None, device }.plan(Plan::new(shape))?;
         // SAFETY: the caller passes a stream of the device, and keeps it as long as the object, as the documentation says.
         let solves = unsafe { plain.with_stream(stream) };
-        let on = (&solves, &plan);
-        let held = with_number!(number, build(on, arrays, full)).map_err(|error| exception(py, &error))?;
+        let (on, options) = ((&solves, &plan), HeldOptions { full, stores_factors: store_factors });
+        let held = with_number!(number, build(on, arrays, options)).map_err(|error| exception(py, &error))?;
         Ok(Self { held, rhs, device: name, plain })
     }
 
@@ -139,6 +151,9 @@ impl PyDeviceFactor {
     ///     return. `check` tells later whether all solves were accurate.
     /// full_output : bool, default False
     ///     Return a `bandsolve.Report` too. A deferred solve has no report.
+    /// stream : int, optional
+    ///     The stream on which you use `rhs`, `out` and x, a `cudaStream_t` as a number. The solve waits for the work on this stream, and later work on
+    ///     it waits for the solve. Default: the streams that the arrays name.
     ///
     /// Returns
     /// -------
@@ -166,10 +181,10 @@ impl PyDeviceFactor {
     /// `check`. The library does not repair x. After an error, repeat the solves since the last check with ``verify=True``.
     ///
     /// **CUDA graphs.** A deferred solve can be captured in a graph if it runs on the stream that is captured: pass this stream to the function that makes the
-    /// object, and arrays that name this stream or none. Pass `out`. Call `solve` once before the capture with the same shapes, which allocates memory and
-    /// loads the kernels. Call `check` outside the capture.
-    #[pyo3(signature = (rhs, *, transpose=None, out=None, verify=VerifyMode::Now, full_output=false),
-        text_signature = "($self, rhs, *, transpose=False, out=None, verify=True, full_output=False)")]
+    /// object, and arrays that name this stream or none. Pass `out`. Call `solve` once before the capture with the same shapes and the same `transpose`:
+    /// this call allocates memory and loads the kernels. Call `check` outside the capture.
+    #[pyo3(signature = (rhs, *, transpose=None, out=None, verify=VerifyMode::Now, full_output=false, stream=None),
+        text_signature = "($self, rhs, *, transpose=False, out=None, verify=True, full_output=False, stream=None)")]
     fn solve<'py>(
         &self,
         rhs: &Bound<'py, PyAny>,
@@ -177,6 +192,7 @@ impl PyDeviceFactor {
         out: Option<&Bound<'py, PyAny>>,
         verify: VerifyMode,
         full_output: bool,
+        stream: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, op, deferred) = (rhs.py(), transpose.map_or(Ok(Op::Plain), op)?, verify == VerifyMode::Deferred);
         if deferred && full_output {
@@ -186,7 +202,10 @@ impl PyDeviceFactor {
         }
         let mut named = vec![("rhs", rhs)];
         named.extend(out.map(|out| ("out", out)));
-        let (arrays, _) = GivenArray::read_all(&named, Some(self.held.device().stream_handle()))?;
+        // SAFETY: the caller passes a stream of the device, as the documentation says.
+        let stream = stream.map(|stream| unsafe { self.plain.with_stream(stream) });
+        let on = stream.as_ref().unwrap_or(self.held.device());
+        let (arrays, _) = GivenArray::read_all(&named, Some(on.stream_handle()))?;
         let (given, target) = (&arrays[0], arrays.get(1));
         given.check_kind(self.held.kind(), "the matrix")?;
         let order = self.rhs.order_of(given)?;
@@ -198,13 +217,13 @@ impl PyDeviceFactor {
             self.check(py)?;
         }
         // A complete array must not need the stream of this object, which may no longer exist when the array is used.
-        let writer = if deferred { self.held.device() } else { &self.plain };
+        let writer = if deferred { on } else { &self.plain };
         let (kind, shape) = (self.held.kind(), &given.shape);
         let made = target.is_none().then(|| PyDeviceArray::zeros(writer, kind, shape, &order, deferred)).transpose();
         let made = made.map_err(|error| exception(py, &error))?;
         let device_of_x = target.map_or_else(|| writer.clone(), |target| device_of(self.held.device(), target));
         let address = made.as_ref().map_or_else(|| target.map_or(0, |target| target.address), PyDeviceArray::address);
-        let task = SolveOnGpu { rhs: given, x: (address, &device_of_x), op, deferred };
+        let task = SolveOnGpu { rhs: given, x: (address, &device_of_x), op, deferred, stream: stream.as_ref() };
         let report =
             py.detach(|| self.held.solve(&task)).map_err(|error| self.exception(py, &error, &given.shape, &order))?;
         let x = match (made, out) {

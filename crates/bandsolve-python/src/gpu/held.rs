@@ -1,10 +1,11 @@
-//! A matrix of any number type in the memory of a GPU, with its solver.
+//! A matrix of any number type in the memory of a GPU, with its solvers.
 
 use super::given::GivenArray;
+use super::solvers::MatrixSolvers;
 use crate::arrays::{DtypeKind, Number};
 use crate::device::Device;
 use bandsolve::{Op, Plan, Report, Shape, accepted_at_once};
-use bandsolve_gpu::{DeviceMatrix, DeviceSlice, DeviceSliceMut, DeviceSolver, DeviceStatus, DeviceVec};
+use bandsolve_gpu::{DeviceMatrix, DeviceSlice, DeviceSliceMut, DeviceStatus, DeviceVec};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An array of the matrix.
@@ -17,10 +18,12 @@ enum MatrixPart<T> {
 
 /// The memory of the solves, and what the deferred ones measured.
 struct SolverState<T: Number> {
-    solver: DeviceSolver<T>,
+    solvers: MatrixSolvers<T>,
     status: DeviceStatus,
     /// Whether deferred solves were enqueued after the last check.
     unchecked: bool,
+    /// Whether work that reads the matrix may still be on the stream.
+    pending: bool,
     /// Copy of right-hand sides for solves in place.
     copy: DeviceVec<T>,
 }
@@ -41,6 +44,16 @@ pub struct SolveOnGpu<'a> {
     pub x: (u64, &'a Device),
     pub op: Op,
     pub deferred: bool,
+    /// A stream whose work comes before the solve, and whose later work comes after it.
+    pub stream: Option<&'a Device>,
+}
+
+/// How the arrays of a matrix are used.
+pub struct HeldOptions {
+    /// Numbers of each array of the solver.
+    pub full: usize,
+    /// Whether factors are stored where the GPU stores them.
+    pub stores_factors: bool,
 }
 
 /// The device with the stream of an array.
@@ -53,15 +66,18 @@ pub fn device_of(device: &Device, array: &GivenArray) -> Device {
 }
 
 impl<T: Number> HeldOnGpu<T> {
-    fn new(device: &Device, plan: &Plan, arrays: Vec<GivenArray>, full: usize) -> bandsolve::Result<Self> {
-        let parts = arrays.into_iter().enumerate();
-        let parts = parts.map(|(k, array)| MatrixPart::new(device, array, full, k == 0)).collect::<Result<_, _>>()?;
+    fn new((device, plan): (&Device, &Plan), arrays: Vec<GivenArray>, options: HeldOptions) -> bandsolve::Result<Self> {
+        let (parts, full) = (arrays.into_iter().enumerate(), options.full);
+        let parts: Vec<_> =
+            parts.map(|(k, array)| MatrixPart::new(device, array, full, k == 0)).collect::<Result<_, _>>()?;
         let plan = device.plan(plan)?;
+        let a = matrix(device, &parts, plan.shape());
         let state = SolverState {
-            solver: DeviceSolver::new(device, &plan, 1)?,
             status: DeviceStatus::new(device)?,
             unchecked: false,
+            pending: options.stores_factors,
             copy: device.zeros(0)?,
+            solvers: MatrixSolvers::new(device, &plan, a, options.stores_factors)?,
         };
         Ok(Self { device: device.clone(), plan, parts, state: Mutex::new(state) })
     }
@@ -69,21 +85,22 @@ impl<T: Number> HeldOnGpu<T> {
     fn state(&self) -> MutexGuard<'_, SolverState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn matrix(&self) -> DeviceMatrix<'_, T> {
-        let slices: Vec<_> = self.parts.iter().map(|part| part.slice(&self.device)).collect();
-        match (&slices[..], self.plan.shape()) {
-            ([sub, diag, sup], _) => DeviceMatrix::tridiagonal(*sub, *diag, *sup),
-            ([bands], Shape::Banded { lower, upper, .. }) => DeviceMatrix::banded(*bands, lower + upper + 1),
-            _ => unreachable!("a matrix has three arrays, or one in band storage"),
-        }
+/// The matrix of these arrays.
+fn matrix<'a, T: Number>(device: &'a Device, parts: &'a [MatrixPart<T>], shape: Shape) -> DeviceMatrix<'a, T> {
+    let slices: Vec<_> = parts.iter().map(|part| part.slice(device)).collect();
+    match (&slices[..], shape) {
+        ([sub, diag, sup], _) => DeviceMatrix::tridiagonal(*sub, *diag, *sup),
+        ([bands], Shape::Banded { lower, upper, .. }) => DeviceMatrix::banded(*bands, lower + upper + 1),
+        _ => unreachable!("a matrix has three arrays, or one in band storage"),
     }
 }
 
 impl<T: Number> Drop for HeldOnGpu<T> {
     fn drop(&mut self) {
         // The arrays of the matrix are released next, so nothing may read them any more. Errors can no longer be reported.
-        if self.state().unchecked {
+        if self.state().pending {
             _ = self.device.synchronize();
         }
     }
@@ -145,10 +162,12 @@ impl<T: Number> DynOnGpu for HeldOnGpu<T> {
     fn solve(&self, task: &SolveOnGpu<'_>) -> bandsolve::Result<Option<Report>> {
         let (len, mut state) = (task.rhs.len(), self.state());
         let n_rhs = self.plan.shape().n_rhs("rhs", len)?;
-        if n_rhs > state.solver.n_rhs() {
-            state.solver = DeviceSolver::new(&self.device, &self.plan, n_rhs)?;
+        let SolverState { solvers, status, unchecked, pending, copy } = &mut *state;
+        *pending = true;
+        let solver = solvers.solver(matrix(&self.device, &self.parts, self.plan.shape()), task.op, n_rhs)?;
+        if let Some(stream) = task.stream {
+            self.device.wait_for(stream)?;
         }
-        let SolverState { solver, status, unchecked, copy } = &mut *state;
         let (theirs, (x, device_of_x)) = (device_of(&self.device, task.rhs), task.x);
         // SAFETY: the arrays have this length and are on this device. Nobody else uses x during the solve, and `given` is not used after x is
         // written if both are the same array.
@@ -164,16 +183,17 @@ impl<T: Number> DynOnGpu for HeldOnGpu<T> {
         } else {
             given
         };
-        let a = self.matrix().op(task.op);
+        let a = matrix(&self.device, &self.parts, self.plan.shape()).op(task.op);
         if task.deferred {
             *unchecked = true;
             solver.enqueue_solve(a, rhs, x, status)?;
             status.send()?;
-            return Ok(None);
+            return task.stream.map_or(Ok(()), |stream| stream.wait_for(&self.device)).map(|()| None);
         }
         let solved = solver.solve(a, rhs, x);
         // What the function returns is complete, also if it is an error.
         let waited = self.device.synchronize();
+        *pending = false;
         solved.and_then(|report| waited.map(|()| Some(report)))
     }
 
@@ -183,6 +203,7 @@ impl<T: Number> DynOnGpu for HeldOnGpu<T> {
         state.status.reset()?;
         // Afterwards, no old status arrives any more.
         self.device.synchronize()?;
+        state.pending = false;
         let any = core::mem::take(&mut state.unchecked);
         Ok((error, accepted_at_once::<T>(), any))
     }
@@ -206,7 +227,7 @@ impl<T: Number> DynOnGpu for HeldOnGpu<T> {
 pub fn build<T: Number>(
     (device, plan): (&Device, &Plan),
     arrays: Vec<GivenArray>,
-    full: usize,
+    options: HeldOptions,
 ) -> bandsolve::Result<Box<dyn DynOnGpu>> {
-    Ok(Box::new(HeldOnGpu::<T>::new(device, plan, arrays, full)?))
+    Ok(Box::new(HeldOnGpu::<T>::new((device, plan), arrays, options)?))
 }

@@ -6,6 +6,7 @@ mod factor;
 mod given;
 mod held;
 mod layout;
+mod solvers;
 
 pub use array::{PyDeviceArray, gpu_array};
 pub use factor::PyDeviceFactor;
