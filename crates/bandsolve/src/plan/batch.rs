@@ -74,7 +74,7 @@ pub(super) trait SystemsOnLanes<T: Scalar>: Debug + Send + Sync {
     /// The factors of system `s` by the sequential method.
     fn system(&self, s: usize) -> Result<AnyFactor<'static, T>>;
     /// Measure x of system `s`, and solve it by the sequential method if its error is too large.
-    fn measure_or_solve(&self, decision: &Decision, op: Op, s: usize, d: &[T], x: &mut [T]) -> Result<Alone>;
+    fn measure_or_solve(&self, decision: &Decision, op: Op, s: usize, d: &[T], x: &mut [T]) -> Result<SystemOutcome>;
     /// Number of systems that the kernel solves at the same time, and whether the rest belongs to the last of these groups.
     fn group(&self, op: Op) -> Result<(usize, bool)>;
     /// Number of threads.
@@ -94,7 +94,7 @@ pub(super) trait SystemsOnLanes<T: Scalar>: Debug + Send + Sync {
 }
 
 /// How a system that was looked at alone was solved.
-pub(super) enum Alone {
+pub(super) enum SystemOutcome {
     /// x is good, with this backward error.
     Measured(f64),
     /// x was replaced.
@@ -107,16 +107,16 @@ pub(super) fn measure_or_solve<T: Scalar, A: Partitionable<T>>(
     decision: &Decision,
     op: Op,
     (d, x): (&[T], &mut [T]),
-) -> Result<Alone> {
+) -> Result<SystemOutcome> {
     let a = Arc::new(a);
     let options = &decision.options;
     let error = measure(&a.equations(op, options.simd), d, x, options.threads > 1);
     let factor = A::SEQUENTIAL(&decision.with_best_pivots(), a)?;
     if error <= good::<T>() && !factor.is_singular(op) {
-        return Ok(Alone::Measured(error));
+        return Ok(SystemOutcome::Measured(error));
     }
     let mut memory = verify::buffer(factor.solve_scratch(1))?;
-    factor.solve_into_with(op, d, x, PodStack::new(&mut memory)).map(Alone::Solved)
+    factor.solve_into_with(op, d, x, PodStack::new(&mut memory)).map(SystemOutcome::Solved)
 }
 
 /// The factors of one system by the sequential method.
@@ -319,13 +319,13 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let mut x = collected((0..n).map(|i| out.get(self.index(s, i))))?;
         let alone = self.systems.measure_or_solve(&self.decision, op, s, &d, &mut x);
         match alone {
-            Ok(Alone::Measured(error)) => {
+            Ok(SystemOutcome::Measured(error)) => {
                 let mut report = Report::new(&self.decision);
                 report.attention = self.attention(op, rhs, s, (error, f64::INFINITY), out);
                 report.backward_error = error;
                 Ok(report)
             }
-            Ok(Alone::Solved(report)) => {
+            Ok(SystemOutcome::Solved(report)) => {
                 x.iter().enumerate().for_each(|(i, x)| out.put(self.index(s, i), *x));
                 Ok(Report { fallback: true, ..report })
             }

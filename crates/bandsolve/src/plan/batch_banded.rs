@@ -6,7 +6,7 @@ use crate::decision::{Decision, Options};
 use crate::error::{Error, Result};
 use crate::matrix::{BandedBatch, Layout};
 use crate::plan::any::AnyFactor;
-use crate::plan::batch::{Alone, BatchFactor, Reals, SystemsOnLanes, alone, measure_or_solve};
+use crate::plan::batch::{BatchFactor, Reals, SystemOutcome, SystemsOnLanes, alone, measure_or_solve};
 use crate::plan::{Factorize, Plan};
 use crate::tuning;
 use bandsolve_kernel::band_lockstep::{self, BandOptions, BandSystems};
@@ -57,7 +57,7 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
         alone(self.a.system(s)?, &self.options)
     }
 
-    fn measure_or_solve(&self, decision: &Decision, op: Op, s: usize, d: &[T], x: &mut [T]) -> Result<Alone> {
+    fn measure_or_solve(&self, decision: &Decision, op: Op, s: usize, d: &[T], x: &mut [T]) -> Result<SystemOutcome> {
         measure_or_solve(self.a.system(s)?, decision, op, (d, x))
     }
 

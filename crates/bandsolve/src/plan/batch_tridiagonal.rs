@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::matrix::{Layout, TridiagonalBatch};
 use crate::memory::reserved;
 use crate::plan::any::AnyFactor;
-use crate::plan::batch::{Alone, BatchFactor, Reals, SystemsOnLanes, alone, measure_or_solve};
+use crate::plan::batch::{BatchFactor, Reals, SystemOutcome, SystemsOnLanes, alone, measure_or_solve};
 use crate::plan::systems_alone::{SystemsAlone, in_batch};
 use crate::plan::{Factorize, Plan};
 use crate::tuning;
@@ -102,7 +102,7 @@ impl<T: Scalar> SystemsOnLanes<T> for TridiagonalSystems<'_, T> {
         alone(self.a.try_system(s)?, &self.options)
     }
 
-    fn measure_or_solve(&self, decision: &Decision, op: Op, s: usize, d: &[T], x: &mut [T]) -> Result<Alone> {
+    fn measure_or_solve(&self, decision: &Decision, op: Op, s: usize, d: &[T], x: &mut [T]) -> Result<SystemOutcome> {
         measure_or_solve(self.a.try_system(s)?, decision, op, (d, x))
     }
 
