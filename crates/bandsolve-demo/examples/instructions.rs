@@ -1,36 +1,35 @@
 //! Solves of one problem on one thread, whose instructions `benches/instructions/run.sh` counts.
 //!
-//! `instructions rpts|batch SOLVES`: a random tridiagonal system of 65536 unknowns, or an interleaved batch of 256 systems of 256 unknowns, solved
-//! SOLVES times and verified. The number of unknowns of a solve is the same.
+//! `instructions rpts|factored|batch SOLVES`: random tridiagonal systems with 65536 unknowns in total, solved SOLVES times and verified: one system by
+//! RPTS, with or without stored factors, or an interleaved batch of 256 systems.
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
-use bandsolve::{Factor, Factorize, Layout, Method, Plan, Simd, Tridiagonal, TridiagonalBatch};
+use bandsolve::{Factor, Factorize, Layout, Method, Op, Plan, Simd, Tridiagonal, TridiagonalBatch};
 use std::error::Error;
 
-/// Number of unknowns of a batch, and of the single system.
+/// Number of unknowns of a system, or of all systems of a batch.
 const UNKNOWNS: usize = 1 << 16;
 /// Number of systems of the batch.
 const SYSTEMS: usize = 1 << 8;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [problem, solves] = &arguments[..] else { return Err("usage: instructions rpts|batch SOLVES".into()) };
+    let [problem, solves] = &arguments[..] else { return Err("usage: instructions rpts|factored|batch SOLVES".into()) };
     let solves = solves.parse()?;
     let [sub, diag, sup, rhs] = [1, 2, 3, 4].map(random);
     match problem.as_str() {
-        "rpts" => {
-            let n = UNKNOWNS;
+        "rpts" | "factored" => {
             let a = Tridiagonal::new(&sub[1..], &diag, &sup[1..])?;
-            assert_eq!(a.n(), n);
-            solve(&a, &Plan::new(a.shape()).method(Method::Rpts).threads(1), (&rhs, solves))?;
+            let plan = if problem == "rpts" { Plan::once(a.shape()) } else { Plan::new(a.shape()) };
+            solve(&a, &plan.method(Method::Rpts).threads(1), (&rhs, solves))?;
         }
         "batch" => {
             let a = TridiagonalBatch::new(SYSTEMS, UNKNOWNS / SYSTEMS, Layout::Interleaved, &sub, &diag, &sup)?;
             solve(&a, &Plan::new(a.shape()).threads(1), (&rhs, solves))?;
         }
-        _ => return Err(format!("{problem}: the problem is rpts or batch").into()),
+        _ => return Err(format!("{problem}: the problem is rpts, factored or batch").into()),
     }
-    println!("{} unknowns with {}", UNKNOWNS, Simd::detect().name());
+    println!("{UNKNOWNS} unknowns with {}", Simd::detect().name());
     Ok(())
 }
 
@@ -49,7 +48,7 @@ fn solve<M: Factorize<Scalar = f64>>(a: &M, plan: &Plan, (rhs, solves): (&[f64],
     let factor = plan.factor(a)?;
     let (mut x, mut memory) = (vec![0.0; rhs.len()], PodBuffer::new(factor.solve_scratch(1)));
     for _ in 0..solves {
-        let report = factor.solve_into_with(bandsolve::Op::Plain, rhs, &mut x, PodStack::new(&mut memory))?;
+        let report = factor.solve_into_with(Op::Plain, rhs, &mut x, PodStack::new(&mut memory))?;
         if report.refinement_steps > 0 || report.fallback {
             return Err(format!("the instructions of repairs would be counted too: {report:?}").into());
         }
