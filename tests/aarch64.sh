@@ -7,7 +7,7 @@
 #        tests/aarch64.sh missing    print what is not installed, one word per line
 #
 # Needs the target aarch64-unknown-linux-gnu of rustup and, on Debian or Ubuntu, the packages gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and
-# qemu-user. Without arguments the output has lines that ./test counts.
+# qemu-user.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=aarch64-unknown-linux-gnu
@@ -21,4 +21,24 @@ fi
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L $library"
 export BANDSOLVE_SIMD
-test() { cargo test --release --config tests/checked.toml --target "$target" --no-fail-fast "$@"; }
+run_tests() { cargo test --release --config tests/checked.toml --target "$target" --no-fail-fast "$@"; }
+# The conformance suite needs the other crates of the workspace only as tools, so they are compiled quickly.
+suite() {
+    local quick=()
+    for crate in bandsolve-sparse bandsolve-testkit; do quick+=(--config "profile.release.package.$crate.opt-level=1"); done
+    run_tests "${quick[@]}" -p bandsolve --test conformance -- "$@"
+}
+
+cargo clippy --release --quiet -p bandsolve-kernel --all-targets --target "$target" -- -D warnings
+if [ "${1:-}" = all ]; then
+    for BANDSOLVE_SIMD in neon portable; do
+        run_tests -p bandsolve-kernel -p bandsolve --lib
+        suite Rpts:: batch banded SpikeDiagonalPivoting SpikeThomas SpikeTruncated SpikeQr
+    done
+    exit
+fi
+for BANDSOLVE_SIMD in neon portable; do
+    run_tests -p bandsolve-kernel --lib
+done
+BANDSOLVE_SIMD=neon
+suite Rpts:: batch_ --skip ::tables --skip ::partition_rows --skip ::banded

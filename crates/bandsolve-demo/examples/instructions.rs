@@ -16,7 +16,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [problem, solves] = &arguments[..] else { return Err("usage: instructions rpts|factored|batch SOLVES".into()) };
     let solves = solves.parse()?;
-    let [sub, diag, sup, rhs] = [1, 2, 3, 4].map(random);
+    let [sub, mut diag, sup, rhs] = [1, 2, 3, 4].map(random);
+    // No answer needs a repair. Pivots are selected without branches, so the entries have no other effect.
+    diag.iter_mut().for_each(|d| *d += 3.0);
     match problem.as_str() {
         "rpts" | "factored" => {
             let a = Tridiagonal::new(&sub[1..], &diag, &sup[1..])?;
