@@ -113,8 +113,8 @@ impl Diagnosis {
                 self.threads, self.cores, self.cores
             ));
         }
-        if cfg!(target_arch = "x86_64") && self.simd == Simd::Portable.name() {
-            let what = "bandsolve uses no vector instructions. Unset BANDSOLVE_SIMD, or use a processor with AVX2";
+        if Simd::ALL.len() > 1 && self.simd == Simd::Portable.name() {
+            let what = "bandsolve uses only the portable vectors, which are slow. Unset BANDSOLVE_SIMD. On x86-64, use a processor with AVX2";
             warnings.push(what.into());
         }
         let tuned = [

@@ -136,7 +136,7 @@ mod tests {
             let part = |s: usize| T::Real::from_f64(((i * 7 + k * 3 + s) as f64 * 0.37).sin());
             T::from_parts(part(1), part(2))
         };
-        for simd in Simd::ALL.map(|simd| simd.or_best()) {
+        for simd in Simd::ALL.iter().map(|simd| simd.or_best()) {
             for n in (0..40).chain([100, 1024]) {
                 let vectors: Vec<Vec<T>> = (0..6).map(|k| (0..n).map(|i| entry(i, k)).collect()).collect();
                 let coefficients: Vec<T> = (0..5).map(|k| if k == 1 { T::ONE } else { entry(90, k) }).collect();

@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn factors_multiply_to_the_matrix() {
         for (n, lower) in [(1, 0), (5, 2), (12, 11), (40, 8), (40, 17)] {
-            for simd in Simd::ALL.map(Simd::or_best) {
+            for simd in Simd::ALL.iter().map(|simd| simd.or_best()) {
                 let index = |i: usize, j: usize| i + j * lower.max(1);
                 let mut region = vec![Complex64::ZERO; (n + 1) * (lower.max(1) + 1)];
                 for (i, j) in (0..n).flat_map(|j| (j..(j + lower + 1).min(n)).map(move |i| (i, j))) {
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn blocks_do_what_columns_do() {
         for (n, lower, block) in [(40, 8, 2), (40, 17, 16), (61, 30, 16), (33, 32, 20), (70, 9, 16)] {
-            for simd in Simd::ALL.map(Simd::or_best) {
+            for simd in Simd::ALL.iter().map(|simd| simd.or_best()) {
                 let column = |j: usize| (j..(j + lower + 1).min(n)).map(move |i| (i, j));
                 let [columns, blocks] = [1, block].map(|block| {
                     // The products also write above the diagonal, so there is room before it.
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn whole_vectors_do_what_single_numbers_do() {
         for (n, lower) in [(5, 2), (40, 8), (33, 17)] {
-            for simd in Simd::ALL.map(Simd::or_best) {
+            for simd in Simd::ALL.iter().map(|simd| simd.or_best()) {
                 let [compact, padded] = [0, 20].map(|zeros| {
                     let stride = lower + zeros;
                     let index = |i: usize, j: usize| i + j * stride;

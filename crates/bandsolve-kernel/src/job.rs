@@ -39,6 +39,11 @@ pub unsafe fn dispatch_from<T: Scalar, J: Job<T>>(simd: Simd, job: *const J) -> 
             // SAFETY: the machine has these features; the caller's promise.
             unsafe { run_avx2(job) }
         }
+        #[cfg(target_arch = "aarch64")]
+        Simd::Neon if simd.is_available() => {
+            // SAFETY: every aarch64 processor has this feature; the caller's promise.
+            unsafe { run_neon(job) }
+        }
         // SAFETY: the caller's promise.
         _ => unsafe { run_portable(job) },
     }
@@ -70,6 +75,15 @@ unsafe fn run_avx512<T: Scalar, J: Job<T>>(job: *const J) -> J::Output {
 unsafe fn run_avx2<T: Scalar, J: Job<T>>(job: *const J) -> J::Output {
     // SAFETY: the caller's promise.
     unsafe { job.read() }.run::<<T::Real as Machine>::Avx2>()
+}
+
+/// # Safety
+/// As [`dispatch_from`].
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+unsafe fn run_neon<T: Scalar, J: Job<T>>(job: *const J) -> J::Output {
+    // SAFETY: the caller's promise.
+    unsafe { job.read() }.run::<<T::Real as Machine>::Neon>()
 }
 
 /// Define `run_on(simd)` for a job: `kernel!(Name: Job<'a, T> => Output)`. `Name` has one instance for each number type.

@@ -1,23 +1,35 @@
 //! Vectors of lanes: the operations that the sweeps need, for every instruction set.
 //!
-//! The methods of the x86 types are inlined into functions that are compiled for their instruction set (see `dispatch`
-//! in `job.rs`). No other code may call them.
+//! The methods of the types for x86 and ARM are inlined into functions that are compiled for their instruction set (see
+//! `dispatch` in `job.rs`). No other code may call them.
 
-#[cfg(any(test, not(target_arch = "x86_64")))]
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(any(test, target_arch = "aarch64"))]
+mod pair;
+#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod portable;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod registers;
+#[cfg(test)]
+mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use crate::number::{Lanes, lanes_of};
 
-// On x86-64, `x86` has its own `Portable` vectors, and the tests compare them with these.
-#[cfg(any(test, not(target_arch = "x86_64")))]
+#[cfg(target_arch = "aarch64")]
+pub use neon::*;
+#[cfg(any(test, target_arch = "aarch64"))]
+pub use pair::Pair;
+// On x86-64 and aarch64, registers of 128 bits are the portable vectors, and the tests compare them with these.
+#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 pub use portable::Portable;
 #[cfg(target_arch = "x86_64")]
 pub use x86::*;
 
-/// The operations of [`Lanes`] that move numbers between lanes, implemented with loads and stores.
-macro_rules! through_memory {
+/// The permutation of [`Lanes`], implemented with loads and stores.
+macro_rules! permutes_in_memory {
     () => {
         const PERMUTES: bool = false;
         type Index = [u32; crate::number::MAX_LANES];
@@ -35,6 +47,13 @@ macro_rules! through_memory {
             // SAFETY: `out` has one number per lane.
             unsafe { Self::load(out.as_ptr()) }
         }
+    };
+}
+
+#[cfg(any(test, not(target_arch = "aarch64")))]
+/// The operations of [`Lanes`] that combine all lanes, implemented with loads and stores.
+macro_rules! reduces_in_memory {
+    () => {
         #[inline(always)]
         fn peak(self) -> Self {
             let lanes = lanes_of(self);
@@ -71,4 +90,6 @@ macro_rules! through_memory {
     };
 }
 
-use through_memory;
+use permutes_in_memory;
+#[cfg(any(test, not(target_arch = "aarch64")))]
+use reduces_in_memory;

@@ -1,19 +1,22 @@
 //! What depends on the machine: the vector types of the instruction sets, and constants of the real types.
 
 use crate::lanes;
-use crate::number::Machine;
+use crate::number::{FUSED_BY_TARGET, Machine};
 
 macro_rules! machine {
-    ($real:ty, $bits:ty, [$arrays:literal, $sse2:ident], $avx2:ident, $avx512:ident, $guard:literal, $faint:literal, $none:literal, $safe:literal) => {
+    ($real:ty, $bits:ty, [$arrays:literal, $register:ident], $avx2:ident, $avx512:ident, $guard:literal, $faint:literal, $none:literal, $safe:literal) => {
         impl Machine for $real {
-            #[cfg(target_arch = "x86_64")]
-            type Portable = lanes::$sse2;
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            type Portable = lanes::$register;
+            #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
             type Portable = lanes::Portable<$real, $arrays>;
             #[cfg(target_arch = "x86_64")]
             type Avx2 = lanes::$avx2;
             #[cfg(target_arch = "x86_64")]
             type Avx512 = lanes::$avx512;
+            // Two registers of four or eight bytes per lane: see `docs/decisions/kernels.md`.
+            #[cfg(target_arch = "aarch64")]
+            type Neon = lanes::Pair<lanes::$register>;
             const GUARD: Self =
                 <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 - $guard) << (<$real>::MANTISSA_DIGITS - 1));
             const FAINT: Self =
@@ -25,11 +28,7 @@ macro_rules! machine {
             const TINY: Self = 1.0 / Self::SAFE;
             #[inline(always)]
             fn fused_if_fast(self, a: Self, b: Self) -> Self {
-                if cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
-                    self.mul_add(a, b)
-                } else {
-                    self * a + b
-                }
+                if FUSED_BY_TARGET { self.mul_add(a, b) } else { self * a + b }
             }
         }
     };

@@ -104,6 +104,8 @@ pub trait Scalar:
             Simd::Avx512 if simd.is_available() => <Self::Real as Machine>::Avx512::W,
             #[cfg(target_arch = "x86_64")]
             Simd::Avx2 if simd.is_available() => <Self::Real as Machine>::Avx2::W,
+            #[cfg(target_arch = "aarch64")]
+            Simd::Neon if simd.is_available() => <Self::Real as Machine>::Neon::W,
             _ => <Self::Real as Machine>::Portable::W,
         }
     }
@@ -201,7 +203,7 @@ pub trait RealScalar: Scalar<Real = Self> + PartialOrd + Machine {
 
 /// The vector types of a real type, and the constants that depend on its exponent range.
 pub trait Machine: Sized {
-    /// Vectors of 128 bits on x86-64, where every processor has them. Plain arrays elsewhere.
+    /// Vectors of 128 bits on x86-64 and aarch64, where every processor has them. Plain arrays elsewhere.
     type Portable: Lanes<Real = Self>;
     /// 256-bit registers.
     #[cfg(target_arch = "x86_64")]
@@ -209,6 +211,9 @@ pub trait Machine: Sized {
     /// 512-bit registers.
     #[cfg(target_arch = "x86_64")]
     type Avx512: Lanes<Real = Self>;
+    /// Two 128-bit registers.
+    #[cfg(target_arch = "aarch64")]
+    type Neon: Lanes<Real = Self>;
     /// This number is added to pivots of rows whose largest entry is near 1.
     ///
     /// It is far below rounding, but a zero pivot becomes large enough that its reciprocal and the square of the
@@ -235,6 +240,9 @@ pub trait Machine: Sized {
     fn fused_if_fast(self, a: Self, b: Self) -> Self;
 }
 
+/// Whether every processor of the target has fused multiply-adds.
+pub(crate) const FUSED_BY_TARGET: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
+
 /// The number of lanes of the widest vector.
 pub const MAX_LANES: usize = 16;
 
@@ -249,8 +257,12 @@ pub trait Lanes:
     /// The number of lanes.
     const W: usize;
 
-    /// Whether this vector type needs no detection of processor features at run time.
+    /// Whether this is the vector type of [`Simd::Portable`].
     const PORTABLE: bool;
+    /// The number of vectors of this type that the registers of the processor hold.
+    const REGISTERS: usize = 16;
+    /// Whether `mul_add` of `f64` is one instruction in code that is compiled for this vector type.
+    const FUSED: bool = !Self::PORTABLE || FUSED_BY_TARGET;
 
     /// The same number in every lane.
     fn splat(x: Self::Real) -> Self;

@@ -94,8 +94,7 @@ impl<T: Scalar> BlockRow<'_, T> {
         for (block, x) in blocks.into_iter().flatten() {
             for c in 0..b {
                 let x = parts(x[c], pow2(-norm.exponent));
-                // Vectors that are wider than the portable ones have a fused multiply-add.
-                if const { size_of::<V>() > 16 } {
+                if const { V::FUSED } {
                     sums.subtract::<T, true>(&block[c * b + first..][..len], x);
                 } else {
                     sums.subtract::<T, false>(&block[c * b + first..][..len], x);
@@ -132,7 +131,7 @@ impl<T: Scalar> BlockRow<'_, T> {
             let mut lanes = Lane::default();
             for (block, x) in blocks.into_iter().flatten() {
                 let (row, scale) = (&block[(first + i) * b..][..b], [pow2(-row_exponent), x_scale]);
-                if const { size_of::<V>() > 16 } {
+                if const { V::FUSED } {
                     lanes.subtract::<T, true>(row, x, (scale, conj));
                 } else {
                     lanes.subtract::<T, false>(row, x, (scale, conj));

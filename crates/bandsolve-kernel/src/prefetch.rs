@@ -62,7 +62,12 @@ pub fn prefetch<T>(p: *const T) {
     unsafe {
         x86_64::_mm_prefetch::<{ x86_64::_MM_HINT_T0 }>(p.cast())
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a hint, which never faults.
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{}]", in(reg) p, options(readonly, nostack, preserves_flags))
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = p;
 }
 
@@ -74,7 +79,12 @@ pub fn prefetch_second_level<T>(p: *const T) {
     unsafe {
         x86_64::_mm_prefetch::<{ x86_64::_MM_HINT_T1 }>(p.cast())
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a hint, which never faults.
+    unsafe {
+        core::arch::asm!("prfm pldl2keep, [{}]", in(reg) p, options(readonly, nostack, preserves_flags))
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = p;
 }
 

@@ -151,7 +151,8 @@ mod tests {
                     if i <= j + lower && j <= i + upper { bands[upper + i - j + j * leading] } else { 0.0 }
                 };
                 let x: Vec<f64> = (0..n).map(|k| entry(3 * k + 1)).collect();
-                for (transposed, simd) in [false, true].iter().flat_map(|t| Simd::ALL.map(|simd| (*t, simd.or_best())))
+                for (transposed, simd) in
+                    [false, true].iter().flat_map(|t| Simd::ALL.iter().map(|simd| (*t, simd.or_best())))
                 {
                     let [left, right] = if transposed { [upper, lower] } else { [lower, upper] };
                     let others = rows.start.saturating_sub(left)..(rows.end + right).min(n);
@@ -184,7 +185,7 @@ mod tests {
                 ((0..block_rows * square).map(entry).collect(), (0..n).map(|i| entry(7 * i + 1)).collect());
             let (sub, diag, sup, orientation) = (&sub[..], &diag[..], &sup[..], Orientation::Plain);
             let rows = BlockRows { block, sub, diag, sup, first: &[], last: &[], orientation };
-            for simd in Simd::ALL.map(|simd| simd.or_best()) {
+            for simd in Simd::ALL.iter().map(|simd| simd.or_best()) {
                 for first in [1, block_rows / 2] {
                     let count = block_rows - 1 - first;
                     let (mut r, mut sums) = (vec![0.5; count * block], vec![0.25; count * block]);

@@ -15,6 +15,8 @@ use std::sync::LazyLock;
 pub enum Simd {
     /// The instruction set that the target is compiled for. Every machine has it.
     Portable,
+    /// NEON of 64-bit ARM processors (aarch64). All of them have it.
+    Neon,
     /// AVX2 and FMA.
     Avx2,
     /// AVX-512 F, DQ and VL (Skylake-X and later, Zen 4 and later).
@@ -22,17 +24,23 @@ pub enum Simd {
 }
 
 impl Simd {
-    /// All instruction sets of this build, the widest last.
-    pub const ALL: [Simd; 3] = [Simd::Portable, Simd::Avx2, Simd::Avx512];
+    /// The instruction sets of this build, the widest last.
+    pub const ALL: &[Simd] = if cfg!(target_arch = "x86_64") {
+        &[Simd::Portable, Simd::Avx2, Simd::Avx512]
+    } else if cfg!(target_arch = "aarch64") {
+        &[Simd::Portable, Simd::Neon]
+    } else {
+        &[Simd::Portable]
+    };
 
     /// Return the widest instruction set of this machine.
     ///
-    /// The environment variable `BANDSOLVE_SIMD` (`portable`, `avx2`, `avx512`) selects another one. An unknown or
+    /// The environment variable `BANDSOLVE_SIMD` (`portable`, `neon`, `avx2`, `avx512`) selects another one. An unknown or
     /// unavailable name has no effect.
     pub fn detect() -> Simd {
         static BEST: LazyLock<Simd> = LazyLock::new(|| {
             let asked = std::env::var("BANDSOLVE_SIMD").ok();
-            let available = Simd::ALL.into_iter().rev().filter(|s| s.is_available());
+            let available = Simd::ALL.iter().copied().rev().filter(|s| s.is_available());
             let named = available.clone().find(|s| asked.as_deref() == Some(s.name()));
             named.or(available.clone().next()).unwrap_or(Simd::Portable)
         });
@@ -40,20 +48,23 @@ impl Simd {
     }
 
     /// Whether this machine has the instruction set.
-    pub fn is_available(self) -> bool {
-        static BEST: LazyLock<Simd> = LazyLock::new(Simd::widest);
-        self <= *BEST
-    }
-
-    /// The widest instruction set of this machine. It has all narrower ones too.
     ///
     /// Without optimisation, the compiler keeps every vector of a kernel on the stack: 3 MB in kernels for AVX-512, where a thread has
     /// 2 MB. Such builds only have the portable kernels.
-    fn widest() -> Simd {
-        if cfg!(unoptimised) {
-            return Simd::Portable;
+    pub fn is_available(self) -> bool {
+        match self {
+            Simd::Portable => true,
+            Simd::Neon => cfg!(all(target_arch = "aarch64", not(unoptimised))),
+            Simd::Avx2 | Simd::Avx512 => {
+                static WIDEST: LazyLock<Simd> = LazyLock::new(Simd::widest_of_x86);
+                self <= *WIDEST
+            }
         }
-        #[cfg(target_arch = "x86_64")]
+    }
+
+    /// The widest instruction set of an x86-64 processor. It has all narrower ones too.
+    fn widest_of_x86() -> Simd {
+        #[cfg(all(target_arch = "x86_64", not(unoptimised)))]
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
             let all = is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512dq")
@@ -72,6 +83,7 @@ impl Simd {
     pub fn name(self) -> &'static str {
         match self {
             Simd::Portable => "portable",
+            Simd::Neon => "neon",
             Simd::Avx2 => "avx2",
             Simd::Avx512 => "avx512",
         }

@@ -259,7 +259,7 @@ mod tests {
             re.zip(im).map(|(re, im)| number(re, im)).collect()
         };
         for (size, columns) in (1..=SMALL).flat_map(|size| [1, 2, 8, 9, 20].map(|columns| (size, columns))) {
-            for (forward, simd) in [true, false].iter().flat_map(|f| Simd::ALL.map(|simd| (*f, simd))) {
+            for (forward, simd) in [true, false].iter().flat_map(|f| Simd::ALL.iter().map(|simd| (*f, *simd))) {
                 let (t, inverse) = (wave(size, size, 0.37), wave(size, 1, 0.11));
                 let t = View::new(&t, size, size);
                 let x = wave(size, columns, 2.3);

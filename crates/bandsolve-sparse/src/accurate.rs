@@ -50,8 +50,7 @@ impl<T: Scalar, I: Index> Job<T> for AccurateRows<'_, T, I> {
 
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> f64 {
-        // All vectors wider than the portable ones have a fused multiply-add.
-        if const { size_of::<V>() > 16 } { self.each_row::<true>() } else { self.each_row::<false>() }
+        if const { V::FUSED } { self.each_row::<true>() } else { self.each_row::<false>() }
     }
 }
 

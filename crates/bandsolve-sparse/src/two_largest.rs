@@ -101,7 +101,7 @@ mod tests {
         let some = [-T::INFINITY, -T::ONE, -T::ZERO, T::ZERO, T::ONE, T::INFINITY, T::from_f64(f64::NAN)];
         for length in SHORTEST..=21 {
             let values: Vec<T> = (0..ROWS * length).map(|_| some[random.below(some.len())]).collect();
-            for simd in Simd::ALL.into_iter().filter(|simd| simd.is_available()) {
+            for simd in Simd::ALL.iter().copied().filter(|simd| simd.is_available()) {
                 let got = dispatch::<T, _>(simd, TwoLargest { values: &values, length });
                 for (row, row_values) in values.chunks(length).enumerate() {
                     let mut order: Vec<usize> = (0..length).filter(|k| row_values[*k] > -T::INFINITY).collect();

@@ -16,7 +16,7 @@ static MEMORY: WatchedMemory = WatchedMemory;
 /// Counts of [`count_allocations`], each in a separate process, so that each process also makes the allocations that happen only once.
 #[test]
 fn the_first_iterations_allocate_nothing_on_any_instruction_set() {
-    for simd in Simd::ALL {
+    for &simd in Simd::ALL {
         let mut child = Command::new(std::env::current_exe().unwrap());
         let output = child.env("BANDSOLVE_SIMD", simd.name()).args(["--exact", "first_iterations"]).output().unwrap();
         assert!(output.status.success(), "{}: {}", simd.name(), String::from_utf8_lossy(&output.stdout));

@@ -767,7 +767,7 @@ pub fn check_options<T: Scalar, S: Suite<T>>(configure: Configure) {
             for easy in [true, false] {
                 let a = matrix::<T, S>(n, periodic, easy);
                 let rhs = right_hand_sides(&a, 3);
-                for simd in Simd::ALL.into_iter().filter(|s| s.is_available()) {
+                for simd in Simd::ALL.iter().copied().filter(|s| s.is_available()) {
                     let plan = configure(Plan::new(a.shape())).simd(simd);
                     solve_and_judge::<T, S>(&plan, &a, Op::Plain, &rhs, simd.name());
                 }

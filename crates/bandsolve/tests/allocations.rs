@@ -15,7 +15,7 @@ static MEMORY: WatchedMemory = WatchedMemory;
 fn check<T: Scalar, M: Factorize<Scalar = T>>(a: &M, shape: Shape, lazy: bool) {
     for method in Method::ALL.into_iter().filter(|method| method.solves(shape)) {
         let all = shape.rows() < 2000;
-        for simd in Simd::ALL.into_iter().filter(|simd| all && simd.is_available() || *simd == Simd::detect()) {
+        for simd in Simd::ALL.iter().copied().filter(|simd| all && simd.is_available() || *simd == Simd::detect()) {
             for verify in [true, false] {
                 let plan = Plan::new(shape).method(method).threads(1).simd(simd).verify(verify);
                 let factor = plan.factor(a).unwrap();

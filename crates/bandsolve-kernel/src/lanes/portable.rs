@@ -1,6 +1,6 @@
 //! Vectors as plain arrays. The compiler uses the vector registers of the target.
 
-use super::{Lanes, lanes_of, through_memory};
+use super::{Lanes, lanes_of, permutes_in_memory, reduces_in_memory};
 use crate::RealScalar;
 use core::ops::{Add, Mul, Neg, Sub};
 
@@ -155,5 +155,6 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
     fn swap_pairs(self) -> Self {
         Self(lanes!(self.0, |i| self.0[i ^ 1]))
     }
-    through_memory!();
+    permutes_in_memory!();
+    reduces_in_memory!();
 }

@@ -1,6 +1,6 @@
 //! Vectors of 256 bits.
 
-use super::{Lanes, RealScalar, lanes_of, through_memory};
+use super::{Lanes, RealScalar, bits, common, lanes_of, operators, permutes_in_memory, reduces_in_memory};
 use core::arch::x86_64::*;
 use core::ops::{Add, Mul, Neg, Sub};
 
@@ -40,7 +40,8 @@ macro_rules! avx2 {
                 // SAFETY: the caller's promise; lanes that are masked out are not written.
                 unsafe { $storez(p, Self::mask_of_first(count), self.0) }
             }
-            through_memory!();
+            permutes_in_memory!();
+    reduces_in_memory!();
             #[inline(always)]
             fn abs(self) -> Self {
                 // SAFETY: as in `splat`.

@@ -1,6 +1,6 @@
 //! Vectors of 512 bits.
 
-use super::{Lanes, RealScalar};
+use super::{Lanes, RealScalar, bits, common, operators};
 use crate::number::MAX_LANES;
 use core::arch::x86_64::*;
 use core::ops::{Add, Mul, Neg, Sub};
@@ -43,6 +43,7 @@ macro_rules! avx512 {
                 // SAFETY: the caller's promise; lanes that are masked out are not written.
                 unsafe { $storez(end.wrapping_sub(Self::W), mask, self.0) }
             }
+            const REGISTERS: usize = 32;
             const PERMUTES: bool = true;
             type Index = __m512i;
             #[inline(always)]

@@ -3,7 +3,7 @@
 //! They give the same results as plain arrays, bit for bit. With plain arrays, the compiler would need minutes to find
 //! the vector operations.
 
-use super::{Lanes, RealScalar, lanes_of, through_memory};
+use super::{Lanes, RealScalar, bits, common, lanes_of, operators, permutes_in_memory, reduces_in_memory};
 use core::arch::x86_64::*;
 use core::ops::{Add, Mul, Neg, Sub};
 
@@ -82,7 +82,8 @@ macro_rules! sse2 {
                 // SAFETY: SSE2.
                 Self(unsafe { $swap(self.0) })
             }
-            through_memory!();
+            permutes_in_memory!();
+    reduces_in_memory!();
         }
     };
 }
@@ -135,59 +136,5 @@ unsafe fn store_f64x2(columns: [__m128d; 4], dst: *mut f64, stride: usize) {
         _mm_storeu_pd(dst.add(2), _mm_unpacklo_pd(c, d));
         _mm_storeu_pd(dst.add(stride), _mm_unpackhi_pd(a, b));
         _mm_storeu_pd(dst.add(stride + 2), _mm_unpackhi_pd(c, d));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lanes::Portable;
-
-    /// Check that every operation gives the same bits as plain arrays.
-    fn check<V: Lanes<Real = R>, P: Lanes<Real = R>, R: RealScalar>(bits: fn(R) -> u64) {
-        assert_eq!((V::W, V::PORTABLE), (P::W, true));
-        let specials =
-            [0.0, -0.0, 1.0, -1.5, f64::NAN, f64::INFINITY, -f64::INFINITY, 1e-310, 3e38, -7e-42, 1.0 + 1e-15];
-        let number = |k: usize| match k % 3 {
-            0 => R::from_f64(specials[k / 3 % specials.len()]),
-            _ => R::from_f64((k as f64 * 0.7).sin() * 10f64.powi(k as i32 % 60 - 30)),
-        };
-        for round in 0..400 {
-            let input: Vec<R> = (0..32).map(|k| number(round * 7 + k * k)).collect();
-            fn all<V: Lanes>(input: &[V::Real]) -> Vec<V::Real> {
-                // SAFETY: 32 numbers are readable, and vectors have at most four lanes.
-                let [a, b, c, d] = [0, 4, 8, 12].map(|k| unsafe { V::load(input.as_ptr().add(k)) });
-                let mask = a.gt(b);
-                let positive = a.abs();
-                let mut vectors = vec![a + b, a - b, a * b, -a, a.recip(), a.mul_add(b, c), a.neg_mul_add(b, c)];
-                vectors.extend([positive.sqrt(), positive, a.max(b), a.min(b), V::select(mask, c, d), a.and_bits(b)]);
-                vectors.extend([positive.equilibrate(), a.normalizer(), positive.log_gap(b.abs()), a.max_bits(b)]);
-                vectors.extend(a.interleave(b));
-                vectors.extend([a.swap_pairs(), V::splat(input[3])]);
-                // SAFETY: W rows of four numbers are readable, with distances four and five.
-                vectors.extend(unsafe { V::load_columns(input.as_ptr(), 5) });
-                let mut out = vec![<V::Real as crate::Scalar>::ZERO; vectors.len() * V::W + 4 * V::W];
-                for (k, v) in vectors.iter().enumerate() {
-                    // SAFETY: room for all of them.
-                    unsafe { v.store(out.as_mut_ptr().add(k * V::W)) };
-                }
-                // SAFETY: as above.
-                unsafe { V::store_columns([a, b, c, d], out.as_mut_ptr().add(vectors.len() * V::W), 4) };
-                out
-            }
-            let (own, plain) = (all::<V>(&input), all::<P>(&input));
-            for (k, (own, plain)) in own.iter().zip(&plain).enumerate() {
-                // The kind of NaN depends on the order in which a compiler multiplies.
-                let nan = own.partial_cmp(own).is_none() && plain.partial_cmp(plain).is_none();
-                assert!(nan || bits(*own) == bits(*plain), "round {round}, number {k}: {own:?} {plain:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn registers_compute_what_arrays_do() {
-        check::<F64x2, Portable<f64, 2>, f64>(f64::to_bits);
-        #[cfg(feature = "single")]
-        check::<single::F32x4, Portable<f32, 4>, f32>(|x| u64::from(x.to_bits()));
     }
 }
