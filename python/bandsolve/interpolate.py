@@ -149,7 +149,11 @@ class CubicSpline:
         Raises
         ------
         ValueError
-            `nu` is negative or no whole number, or `t` is complex.
+            `nu` is negative or no whole number, or `t` is complex or does not hold numbers.
+
+        Notes
+        -----
+        For many points, all threads share the work. The values are the same for any number of threads.
 
         See Also
         --------
@@ -159,7 +163,7 @@ class CubicSpline:
             raise ValueError(f"nu is {nu}, expected 0, 1, 2, ...")
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         outside = "periodic" if extrapolate == "periodic" else "polynomial" if extrapolate else "nan"
-        t = t if type(t) is np.ndarray else as_array(t)
+        t = t if type(t) is np.ndarray else np.array(t) if type(t) in (float, int) else as_array(t)
         if t.dtype.kind not in "fiubc":
             t = t.astype(float)
         # All derivatives beyond the third are zero.
