@@ -44,7 +44,7 @@ pub fn spline_values<'py>(
         "periodic" => Outside::Periodic,
         _ => Outside::Polynomial,
     };
-    let points = Points { knots: slice(&knots), t: slice(&t), outside };
+    let points = EvaluationPoints { knots: slice(&knots), t: slice(&t), outside };
     let (coefficients, DtypeKind { complex, .. }) = array(coefficients)?;
     if complex {
         evaluated::<Complex64>(&coefficients, points, nu).map(Bound::into_any)
@@ -56,7 +56,7 @@ pub fn spline_values<'py>(
 /// The array of values.
 fn evaluated<'py, T: Number + Scalar<Real = f64>>(
     coefficients: &Bound<'py, PyUntypedArray>,
-    points: Points<'_>,
+    points: EvaluationPoints<'_>,
     nu: usize,
 ) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let (py, coefficients) = (coefficients.py(), rows::<T>(coefficients)?);
@@ -91,7 +91,7 @@ enum Outside {
 
 /// Points at which to evaluate, and increasing knots.
 #[derive(Clone, Copy)]
-struct Points<'a> {
+struct EvaluationPoints<'a> {
     knots: &'a [f64],
     t: &'a [f64],
     outside: Outside,
@@ -99,20 +99,20 @@ struct Points<'a> {
 
 /// The piece of the last point: its index, and the points that belong to it, `from ≤ t < to`.
 #[derive(Clone, Copy)]
-struct Piece {
+struct SplinePiece {
     index: usize,
     from: f64,
     to: f64,
 }
 
-impl Points<'_> {
+impl EvaluationPoints<'_> {
     /// Call `visit` for each point with its number, its piece, and its distance from the left knot of the piece. The piece is `None` where the
     /// value is NaN.
     #[inline(always)]
     fn for_each(&self, mut visit: impl FnMut(usize, Option<(usize, f64)>)) {
         let (begin, end) = (self.knots[0], self.knots[self.knots.len() - 1]);
         let per_length = (self.knots.len() - 1) as f64 / (end - begin);
-        let (mut piece, mut equal) = (Piece { index: 0, from: f64::NAN, to: f64::NAN }, true);
+        let (mut piece, mut equal) = (SplinePiece { index: 0, from: f64::NAN, to: f64::NAN }, true);
         for (i, t) in self.t.iter().enumerate() {
             let t = if self.outside == Outside::Periodic { begin + modulo(t - begin, end - begin) } else { *t };
             if t.is_nan() || (self.outside == Outside::Nan && !(begin <= t && t <= end)) {
@@ -139,7 +139,7 @@ impl Points<'_> {
         let guess = (guess as usize).min(last);
         // Rounding can give the piece beside.
         let index = (guess + usize::from(x[guess + 1] <= t)).saturating_sub(usize::from(t < x[guess])).min(last);
-        let Piece { from, to, .. } = self.piece(index);
+        let SplinePiece { from, to, .. } = self.piece(index);
         (from <= t && t < to).then_some(index)
     }
 
@@ -158,12 +158,12 @@ impl Points<'_> {
 
     /// A piece. The first one contains all t before the knots, and the last one all t after the knots.
     #[inline(always)]
-    fn piece(&self, index: usize) -> Piece {
+    fn piece(&self, index: usize) -> SplinePiece {
         let (x, last) = (self.knots, self.knots.len() - 2);
         let from = if index == 0 { f64::NEG_INFINITY } else { x[index] };
         // t = ∞ belongs to no half-open interval, and is searched for again.
         let to = if index == last { f64::INFINITY } else { x[index + 1] };
-        Piece { index, from, to }
+        SplinePiece { index, from, to }
     }
 }
 
@@ -188,20 +188,20 @@ struct Spline<'a, T> {
 
 impl<T: Scalar<Real = f64>> Spline<'_, T> {
     /// Evaluate a derivative on several threads.
-    fn in_parallel(&self, points: Points<'_>, nu: usize, (out, threads): (&mut [T], usize)) {
+    fn in_parallel(&self, points: EvaluationPoints<'_>, nu: usize, (out, threads): (&mut [T], usize)) {
         if threads <= 1 || points.t.len() < 2 {
             return self.derivative(points, nu, out);
         }
         let (left, right) = points.t.split_at(points.t.len() / threads * (threads / 2));
         let (first, second) = out.split_at_mut(left.len() * self.values);
         join(
-            || self.in_parallel(Points { t: left, ..points }, nu, (first, threads / 2)),
-            || self.in_parallel(Points { t: right, ..points }, nu, (second, threads - threads / 2)),
+            || self.in_parallel(EvaluationPoints { t: left, ..points }, nu, (first, threads / 2)),
+            || self.in_parallel(EvaluationPoints { t: right, ..points }, nu, (second, threads - threads / 2)),
         );
     }
 
     /// Evaluate derivative `nu`.
-    fn derivative(&self, points: Points<'_>, nu: usize, out: &mut [T]) {
+    fn derivative(&self, points: EvaluationPoints<'_>, nu: usize, out: &mut [T]) {
         match nu {
             0 => self.evaluate(points, [1.0, 1.0, 1.0, 1.0], out),
             1 => self.evaluate(points, [3.0, 2.0, 1.0], out),
@@ -212,7 +212,7 @@ impl<T: Scalar<Real = f64>> Spline<'_, T> {
     }
 
     /// Evaluate the polynomials Σₖ fₖ·cₖ·dᴺ⁻¹⁻ᵏ, k < N.
-    fn evaluate<const N: usize>(&self, points: Points<'_>, factors: [f64; N], out: &mut [T]) {
+    fn evaluate<const N: usize>(&self, points: EvaluationPoints<'_>, factors: [f64; N], out: &mut [T]) {
         let nan = T::from_real(f64::NAN);
         let power = |k: usize| &self.coefficients[k * self.pieces * self.values..(k + 1) * self.pieces * self.values];
         let powers: [&[T]; N] = core::array::from_fn(power);

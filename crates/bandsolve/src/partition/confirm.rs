@@ -30,7 +30,7 @@ use dyn_stack::{PodBuffer, PodStack, StackReq};
 
 /// Where an elimination has met a small pivot.
 #[derive(Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum SmallPivotPlace {
     /// In a partition of the level, which this number of threads can search.
     Partition(usize),
     /// In the elimination of the level as a whole: it is the last coarse system.
@@ -38,7 +38,7 @@ pub(crate) enum Place {
 }
 
 /// Whether the matrix of a level with a small pivot may be singular: always, unless double precision shows that it is not.
-pub(crate) fn may_be_singular<T: Scalar>(level: &Level<'_, T>, place: Place) -> bool {
+pub(crate) fn may_be_singular<T: Scalar>(level: &Level<'_, T>, place: SmallPivotPlace) -> bool {
     level.is_exact() && T::by_type::<Confirmation<'_>>((level, place))
 }
 
@@ -46,38 +46,38 @@ pub(crate) fn may_be_singular<T: Scalar>(level: &Level<'_, T>, place: Place) -> 
 struct Confirmation<'a>(PhantomData<&'a ()>);
 
 impl<'a> ByType for Confirmation<'a> {
-    type Argument<T: Scalar> = (&'a Level<'a, T>, Place);
+    type Argument<T: Scalar> = (&'a Level<'a, T>, SmallPivotPlace);
     type Output<T: Scalar> = bool;
 
     bandsolve_kernel::if_single! {
-        fn of_f32((level, place): (&'a Level<'a, f32>, Place)) -> bool {
+        fn of_f32((level, place): (&'a Level<'a, f32>, SmallPivotPlace)) -> bool {
             is_confirmed::<f32, f64>(level, place)
         }
     }
     /// There is no higher precision.
-    fn of_f64(_: (&'a Level<'a, f64>, Place)) -> bool {
+    fn of_f64(_: (&'a Level<'a, f64>, SmallPivotPlace)) -> bool {
         true
     }
     bandsolve_kernel::if_single_complex! {
-        fn of_c32((level, place): (&'a Level<'a, bandsolve_kernel::Complex32>, Place)) -> bool {
+        fn of_c32((level, place): (&'a Level<'a, bandsolve_kernel::Complex32>, SmallPivotPlace)) -> bool {
             is_confirmed::<bandsolve_kernel::Complex32, bandsolve_kernel::Complex64>(level, place)
         }
     }
     bandsolve_kernel::if_complex! {
-        fn of_c64(_: (&'a Level<'a, bandsolve_kernel::Complex64>, Place)) -> bool {
+        fn of_c64(_: (&'a Level<'a, bandsolve_kernel::Complex64>, SmallPivotPlace)) -> bool {
             true
         }
     }
 }
 
 /// Whether a small pivot of a level is small in the type `W` too, or there was no memory to find out.
-fn is_confirmed<T: Scalar, W: Scalar<Real = f64>>(level: &Level<'_, T>, place: Place) -> bool {
+fn is_confirmed<T: Scalar, W: Scalar<Real = f64>>(level: &Level<'_, T>, place: SmallPivotPlace) -> bool {
     match place {
-        Place::Partition(threads) => {
+        SmallPivotPlace::Partition(threads) => {
             let SmallPivots { found, confirmed } = search::<T, W>(level, 0..level.cut.partitions(), threads);
             confirmed || found == 0 || found > most(level)
         }
-        Place::LastLevel => last_vanishes::<T, W>(level).unwrap_or(true),
+        SmallPivotPlace::LastLevel => last_vanishes::<T, W>(level).unwrap_or(true),
     }
 }
 
@@ -116,7 +116,7 @@ fn search<T: Scalar, W: Scalar<Real = f64>>(level: &Level<'_, T>, parts: Range<u
 /// [`search`] on one thread; `None` if there is no memory.
 fn search_tiles<T: Scalar, W: Scalar<Real = f64>>(level: &Level<'_, T>, parts: Range<usize>) -> Option<SmallPivots> {
     let (LevelMatrix::Scalars(rows), lanes) = (level.matrix, level.settings.lanes) else { return None };
-    let (mut elimination, mut pivots) = (Elimination::<T>::new(level)?, SmallPivots::default());
+    let (mut elimination, mut pivots) = (TileElimination::<T>::new(level)?, SmallPivots::default());
     let mut part = parts.start;
     while part < parts.end && pivots.found <= most(level) && !pivots.confirmed {
         let span = level.cut.span(part, parts.end.min(part + lanes), lanes);
@@ -137,7 +137,7 @@ fn vanishes_in_double<T: Scalar, W: Scalar<Real = f64>>(level: &Level<'_, T>, p:
     let rows = level.cut.start(p)..level.cut.end(p);
     let span = Span { first: 0, m: rows.len(), lanes: 1, tiles: 1 };
     let [sub, diag, sup] = double_rows::<T, W>(level, rows)?;
-    Some(Elimination::<W>::new(level)?.vanishes(&coarse_rows([&sub, &diag, &sup], true), span))
+    Some(TileElimination::<W>::new(level)?.vanishes(&coarse_rows([&sub, &diag, &sup], true), span))
 }
 
 /// The rows of a level in the type `W`: all entries left of, on and right of the diagonal. `None` if an equation of a finer level vanishes,
@@ -156,7 +156,7 @@ fn double_rows<T: Scalar, W: Scalar<Real = f64>>(level: &Level<'_, T>, range: Ra
         _ => return None,
     };
     // Two rows for each partition of the finer level.
-    let (mut elimination, end) = (Elimination::<W>::new(finer)?, range.end.div_ceil(2));
+    let (mut elimination, end) = (TileElimination::<W>::new(finer)?, range.end.div_ceil(2));
     let mut part = range.start / 2;
     while part < end {
         let span = finer.cut.span(part, end.min(part + elimination.lanes), elimination.lanes);
@@ -170,7 +170,7 @@ fn double_rows<T: Scalar, W: Scalar<Real = f64>>(level: &Level<'_, T>, range: Ra
 }
 
 /// The elimination of a tile of a level without a right-hand side, and its memory.
-struct Elimination<'a, T: Scalar> {
+struct TileElimination<'a, T: Scalar> {
     settings: &'a Settings<'a>,
     lanes: usize,
     memory: PodBuffer,
@@ -181,7 +181,7 @@ struct Elimination<'a, T: Scalar> {
     equations: [Vec<T>; 4],
 }
 
-impl<'a, T: Scalar> Elimination<'a, T> {
+impl<'a, T: Scalar> TileElimination<'a, T> {
     /// Memory for the tiles of a level; `None` if there is none.
     fn new<U: Scalar>(level: &Level<'a, U>) -> Option<Self> {
         let (settings, longest) = (level.settings, level.cut.longest());

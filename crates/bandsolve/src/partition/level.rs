@@ -1,7 +1,7 @@
 //! One level of the recursion of all methods with partitions: the steps `reduce`, `solve_coarse` and `substitute` on lanes and threads, for
 //! scalars and for small blocks.
 
-use crate::partition::confirm::{self, Place};
+use crate::partition::confirm::{self, SmallPivotPlace};
 use crate::partition::cut::{
     ALIGN, Cut, columns, columns_mut, cut_out, cut_out_mut, middle, size_below, split_columns,
 };
@@ -237,7 +237,7 @@ pub(crate) fn solve_level<T: Scalar>(
     let mut checks = Share { level, rhs, parts, job, memory }.parallel(threads);
     // Pivots depend on the matrix alone, so `suspect` is the same for all columns.
     let small = checks[0].suspect | reduced.suspect;
-    let suspect = below.suspect || (small && confirm::may_be_singular(&level, Place::Partition(threads)));
+    let suspect = below.suspect || (small && confirm::may_be_singular(&level, SmallPivotPlace::Partition(threads)));
     for (check, x_max) in checks.iter_mut().zip(x_max) {
         check.x_max = check.x_max.max_nan(x_max.to_f64());
         check.suspect = suspect;
@@ -287,7 +287,7 @@ pub(crate) fn solve_coarse<T: Scalar>(
         let (matrix, finer) = (LevelMatrix::Scalars(rows), Finer::Level(level));
         let last = Level { settings, cut: Cut::new(n, n, 2), matrix, finer, n_rhs };
         columns.fold(false, |suspect, rhs| suspect | solve_last(&rows, rhs))
-            && confirm::may_be_singular(&last, Place::LastLevel)
+            && confirm::may_be_singular(&last, SmallPivotPlace::LastLevel)
     } else {
         let columns = LevelColumns { n_rhs, rhs: None, x: coarse, gaps: Default::default() };
         solve_level(settings, (LevelMatrix::Scalars(rows), Finer::Level(level)), columns, work).0[0].suspect
