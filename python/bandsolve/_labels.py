@@ -28,7 +28,7 @@ def _labelled(given, x):
 
 def restored(given, answer):
     """Return the answer of a function, an array or a tuple that begins with arrays, with the labels of an argument."""
-    if isinstance(given, (np.ndarray, list, tuple)):
+    if isinstance(given, (np.ndarray, list, tuple, float, int)):
         return answer
     return tuple(_labelled(given, x) for x in answer) if isinstance(answer, tuple) else _labelled(given, answer)
 

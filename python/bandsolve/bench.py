@@ -1,5 +1,5 @@
 """Times beside SciPy: ``python -m bandsolve.bench``. With ``--factored``, times of time loops, also beside MKL. With ``--jax``, times of
-`bandsolve.jax` beside ``jax.lax.linalg.tridiagonal_solve``."""
+`bandsolve.jax` beside ``jax.lax.linalg.tridiagonal_solve``. With ``--splines``, times of cubic splines."""
 
 import argparse
 import contextlib
@@ -176,6 +176,39 @@ def beside_jax(seconds):
             line(name + what, *times(calls, seconds), "tridiagonal_solve of JAX")
 
 
+def splines(seconds):
+    """Cubic splines: to make them, and values at points in increasing and in random order."""
+    from scipy.interpolate import CubicSpline as OfScipy
+
+    from bandsolve.interpolate import CubicSpline
+
+    rng = np.random.default_rng(1)
+
+    def make(name, x, y, axis):
+        line(name, *times([lambda: CubicSpline(x, y, axis), lambda: OfScipy(x, y, axis)], seconds), "CubicSpline of SciPy")
+
+    def evaluate(name, of_both, t, nu=0):
+        line(name, *times([lambda spline=spline: spline(t, nu) for spline in of_both], seconds), "the same")
+
+    for n, spacing in ((20, "random"), (1000, "equal"), (1000, "random"), (1_000_000, "random")):
+        x = np.arange(float(n)) if spacing == "equal" else np.cumsum(rng.uniform(0.1, 1.0, n))
+        y = rng.random(n)
+        make(f"{n} knots, {spacing} distances", x, y, 0)
+        of_both = [CubicSpline(x, y), OfScipy(x, y)]
+        for points in (1, 20, 1000, 1_000_000):
+            t = rng.uniform(x[0], x[-1], points)
+            for order, at in (("sorted", np.sort(t)), ("random", t)):
+                for nu in (0, 1, 2):
+                    evaluate(f"{points} {order} points, derivative {nu}", of_both, at, nu)
+        evaluate("one number as point", of_both, float(x[n // 2]))
+    for shape in ((8192, 2048), (512, 256)):
+        y = rng.random(shape)
+        for axis, n in enumerate(shape):
+            x = np.arange(float(n))
+            make(f"y of the shape {shape}, axis {axis}", x, y, axis)
+            evaluate("its values at 20 random points", [CubicSpline(x, y, axis), OfScipy(x, y, axis)], rng.uniform(0, n - 1, 20))
+
+
 def _band_of(blocks, width):
     """The matrix of sub, diag and sup in LAPACK's band storage with room for exchanges."""
     _, n, block, _ = blocks.shape
@@ -224,6 +257,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each is measured [1]")
     parser.add_argument("--factored", action="store_true", help="solves with one matrix again and again, as in time loops")
     parser.add_argument("--jax", action="store_true", help="solves and gradients inside jit, beside JAX's own")
+    parser.add_argument("--splines", action="store_true", help="cubic splines: to make them, and their values")
     args = parser.parse_args()
     from scipy.linalg import solve_banded
     from scipy.linalg.lapack import dgbtrf, dgbtrs, dgttrf, dgttrs
@@ -236,6 +270,8 @@ def main():
         return factored(args.seconds)
     if args.jax:
         return beside_jax(args.seconds)
+    if args.splines:
+        return splines(args.seconds)
     for n in (10, 100, 1000, 10_000, 100_000, 1_000_000):
         sub, diag, sup, rhs = rng.random((4, n))
         ab = np.array([np.roll(sup, 1), diag, np.roll(sub, -1)])

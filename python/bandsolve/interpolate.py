@@ -1,7 +1,5 @@
 """Interpolate with cubic splines, open or periodic."""
 
-from functools import reduce
-
 import numpy as np
 
 from bandsolve import _bandsolve
@@ -119,8 +117,16 @@ class CubicSpline:
         flat = m.reshape(n - 1, -1)
         s = _periodic_slopes(h.ravel(), flat) if periodic else _slopes(h.ravel(), flat, _ends(bc_type, y), x)
         s = s.reshape(y.shape)
-        t = (s[:-1] + s[1:] - 2 * m) / h
-        self.c = np.array([t / h, (m - s[:-1]) / h - t, s[:-1], y[:-1]])
+        # t = (s[i] + s[i+1] - 2 m) / h, and the coefficients t / h, (m - s[i]) / h - t, s[i], y[i]
+        self.c = np.empty((4, *m.shape), np.result_type(s, y))
+        self.c[2], self.c[3] = s[:-1], y[:-1]
+        t = np.add(s[:-1], s[1:], out=self.c[0])
+        t -= 2 * m
+        t /= h
+        np.subtract(m, s[:-1], out=self.c[1])
+        self.c[1] /= h
+        self.c[1] -= t
+        t /= h
 
     @keeps_labels_of("t")
     def __call__(self, t, nu=0, extrapolate=None):
@@ -143,7 +149,11 @@ class CubicSpline:
         Raises
         ------
         ValueError
-            `nu` is negative or no whole number, or `t` is complex.
+            `nu` is negative or no whole number, or `t` is complex or does not hold numbers.
+
+        Notes
+        -----
+        For many points, all threads share the work. The values are the same for any number of threads.
 
         See Also
         --------
@@ -151,28 +161,19 @@ class CubicSpline:
         """
         if nu < 0 or nu != int(nu):
             raise ValueError(f"nu is {nu}, expected 0, 1, 2, ...")
-        if np.iscomplexobj(t):
-            raise ValueError("t is complex, expected real numbers")
-        t = np.asarray(as_array(t), dtype=float)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
-        begin, end = self.x[0], self.x[-1]
-        # Infinite t may give NaN.
-        with np.errstate(invalid="ignore"):
-            at = begin + (t.ravel() - begin) % (end - begin) if extrapolate == "periodic" else t.ravel()
-            value = self._horner(at, int(nu))
-        if not extrapolate:
-            value[(at < begin) | (at > end)] = np.nan
-        value[np.isnan(at)] = np.nan
+        outside = "periodic" if extrapolate == "periodic" else "polynomial" if extrapolate else "nan"
+        t = t if type(t) is np.ndarray else np.array(t) if type(t) in (float, int) else as_array(t)
+        if t.dtype.kind not in "fiubc":
+            t = t.astype(float)
+        # All derivatives beyond the third are zero.
+        value = _bandsolve.spline_values(self.x, self.c, t, min(int(nu), 4), outside)
+        if self.c.ndim == 2:
+            return value if t.ndim == 1 else value.reshape(t.shape)
         value = value.reshape(t.shape + self.c.shape[2:])
         # The axes of t replace the axis of the values.
         order = list(range(t.ndim, t.ndim + self.axis)) + list(range(t.ndim))
         return value.transpose(order + list(range(t.ndim + self.axis, value.ndim)))
-
-    def _horner(self, at, nu):
-        piece = self._piece(at)
-        d = (at - self.x[piece]).reshape([-1] + [1] * (self.c.ndim - 2))
-        coefficients = (np.prod(np.arange(3 - k, 3 - k - nu, -1)) * self.c[k, piece] for k in range(max(4 - nu, 1)))
-        return reduce(lambda value, coefficient: value * d + coefficient, coefficients)
 
     def _piece(self, at):
         return np.clip(np.searchsorted(self.x, at, side="right") - 1, 0, len(self.x) - 2)

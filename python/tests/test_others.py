@@ -1,6 +1,7 @@
 """Blocks, batches, sparse matrices, conventions of others, splines, smoothing, files."""
 
 import gzip
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -270,6 +271,48 @@ def test_splines_as_polynomials_of_scipy(end, axis, shape, kind):
                 assert np.allclose(own, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("equal", [False, True])
+def test_splines_at_many_points(equal, shape, kind):
+    rng = np.random.default_rng(len(shape))
+    n = 300
+    x = np.arange(n) * 0.25 - 7 if equal else np.cumsum(rng.uniform(0.01, 1, n))
+    y = random(rng, (n, *shape), kind)
+    theirs, ours = scipy.interpolate.CubicSpline(x, y), CubicSpline(x, y)
+    # Beyond the knots, at the knots, and NaN. So many that threads share them.
+    t = np.concatenate([rng.uniform(x[0] - 2, x[-1] + 2, 150_000), x, [np.nan]])
+    for points in (t, np.sort(t), t[::-3], t.astype(np.float32)):
+        for nu in range(5):
+            for extrapolate in (True, False, "periodic"):
+                expected = theirs(points, nu, extrapolate)
+                scale = abs(theirs.c).max() * 4.0 ** (3 - min(nu, 3))
+                assert np.allclose(ours(points, nu, extrapolate), expected, rtol=0, atol=1e-12 * scale, equal_nan=True)
+    many = ours(t)
+    bandsolve.set_num_threads(1)
+    try:
+        assert np.array_equal(ours(t), many, equal_nan=True)
+    finally:
+        bandsolve.set_num_threads(None)
+
+
+def test_splines_at_points_of_other_types():
+    x = np.arange(10.0)
+    spline = CubicSpline(x, np.stack([x**2, x**3], axis=1))
+    for t in (3, 3.0, np.float32(3), np.array(3), True + 2, [3], [[3, 3]], (3, 3.0), np.array([3, 3], ">f8"), [Fraction(3)], np.zeros((0, 2))):
+        value = spline(t)
+        assert isinstance(value, np.ndarray) and value.shape == (*np.shape(t), 2) and np.allclose(value, [9, 27])
+    with pytest.raises(ValueError, match="could not convert"):
+        spline(["a"])
+    with pytest.raises(ValueError, match="masked"):
+        spline(np.ma.masked_array([1.0, 2.0], [False, True]))
+    spline.c = np.asfortranarray(spline.c)
+    assert np.allclose(spline(3.0), [9, 27])
+    spline.x = x[:5]
+    with pytest.raises(ValueError, match=r"c has the shape \[4, 9, 2\], expected \(4, 4, ...\) for 5 knots"):
+        spline(3.0)
+
+
 @pytest.mark.filterwarnings("error")
 def test_splines_at_infinity():
     x = np.arange(6.0)
@@ -312,6 +355,8 @@ def test_splines_that_cannot_be():
         with pytest.raises(ValueError, match=message):
             CubicSpline(x_of, y, **keywords)
     spline = CubicSpline(x, x**2)
+    with pytest.raises(ValueError, match="t is complex, expected real numbers"):
+        spline([1.0 + 1j])
     assert spline(1.5, nu=1.0) == spline(1.5, nu=np.int64(1)) == spline(1.5, 1)
     for nu in (-1, 0.5):
         with pytest.raises(ValueError, match=f"nu is {nu}, expected 0, 1, 2"):

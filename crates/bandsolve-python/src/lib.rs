@@ -20,6 +20,7 @@ mod read;
 mod report;
 mod solve;
 mod sparse;
+mod spline;
 mod structure;
 mod tridiagonal_eigen;
 mod xla;
@@ -61,6 +62,8 @@ mod _bandsolve {
     use super::solve::{solve_banded, solve_block_tridiagonal, solve_tridiagonal, solveh_banded};
     #[pymodule_export]
     use super::sparse::{PyPreconditioner, PyProduct, graph_factor, krylov};
+    #[pymodule_export]
+    use super::spline::spline_values;
     #[pymodule_export]
     use super::structure::{factor_compact, reverse_cuthill_mckee, storage, stored};
     #[pymodule_export]

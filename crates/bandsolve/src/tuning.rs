@@ -55,6 +55,10 @@ pub(crate) const BAND_TILES_TOGETHER: usize = 4;
 /// Bad partitions are repaired if at most one of this number is bad. Otherwise the whole system is refined.
 pub(crate) const REPAIR_ONE_OF: usize = 8;
 
+/// Partitions with small pivots are eliminated again in double precision if at most one of this number has them. A partition alone costs about
+/// as much as a tile, which has one on each lane.
+pub(crate) const CONFIRM_ONE_OF: usize = 64;
+
 /// Number of rows per tile of a recurrence, a multiple of the number of groups. A tile with its factors fits into the second-level cache, and
 /// passing on its state costs little compared with the tile.
 pub(crate) const SCAN_TILE_ROWS: usize = 1024;

@@ -14,7 +14,7 @@ use crate::contract::equations::Matrix;
 use crate::contract::factors::FactorBy;
 use crate::matrix::{Banded, BlockTridiagonal};
 use crate::partition::block_repair::BlockWindows;
-use crate::partition::level::LevelMatrix;
+use crate::partition::level_matrix::LevelMatrix;
 use crate::partition::partitioned::Partitionable;
 use crate::partition::repair::Windows;
 use crate::pivoted::{banded, block_band};

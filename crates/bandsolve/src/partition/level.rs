@@ -1,10 +1,11 @@
 //! One level of the recursion of all methods with partitions: the steps `reduce`, `solve_coarse` and `substitute` on lanes and threads, for
 //! scalars and for small blocks.
 
+use crate::partition::confirm::{self, SmallPivotPlace};
 use crate::partition::cut::{
     ALIGN, Cut, columns, columns_mut, cut_out, cut_out_mut, middle, size_below, split_columns,
 };
-use crate::partition::repair::{LONGEST_WINDOW, solve_window};
+use crate::partition::level_matrix::{Finer, Level, LevelMatrix, coarse_rows, solve_last};
 use crate::partition::settings::{LevelSize, Settings, Truncation};
 use crate::partition::truncation;
 use crate::partition::two_blocks::solve_two_block_rows;
@@ -18,40 +19,6 @@ use bandsolve_kernel::tile_runs::{Columns, ColumnsMut, Span, Target, Workspace};
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 use dyn_stack::PodStack;
-
-/// The matrix of a level in the form that the kernels use.
-#[derive(Clone, Copy)]
-pub(crate) enum LevelMatrix<'a, T: Scalar> {
-    Scalars(Rows<'a, T>),
-    Blocks(BlockMatrix<'a, T>),
-}
-
-impl<T: Scalar> LevelMatrix<'_, T> {
-    pub fn size(&self) -> LevelSize {
-        match self {
-            LevelMatrix::Scalars(rows) => LevelSize::scalars(rows.n()),
-            LevelMatrix::Blocks(matrix) => {
-                LevelSize { n: matrix.n(), rows: matrix.block_rows(), blocks: Some(matrix.storage()) }
-            }
-        }
-    }
-
-    fn periodic(&self) -> bool {
-        match self {
-            LevelMatrix::Scalars(rows) => rows.periodic,
-            LevelMatrix::Blocks(matrix) => matrix.periodic(),
-        }
-    }
-}
-
-/// One level of the recursion: a system and its partitions.
-#[derive(Clone, Copy)]
-pub(crate) struct Level<'a, T: Scalar> {
-    pub settings: &'a Settings<'a>,
-    pub cut: Cut,
-    pub matrix: LevelMatrix<'a, T>,
-    pub n_rhs: usize,
-}
 
 pub(crate) fn shared<'a, T>(columns: &'a ColumnsMut<'_, T>) -> Columns<'a, T> {
     let [a, b, c, d] = columns;
@@ -227,7 +194,7 @@ pub(crate) struct LevelColumns<'a, T: Scalar> {
 /// Without verification, the results only show whether the matrix may be singular. Also returns whether the coarse system was truncated.
 pub(crate) fn solve_level<T: Scalar>(
     settings: &Settings,
-    matrix: LevelMatrix<'_, T>,
+    (matrix, finer): (LevelMatrix<'_, T>, Finer<'_, T>),
     LevelColumns { n_rhs, rhs, x, gaps }: LevelColumns<'_, T>,
     (memory, stack): (&mut [T::Real], &mut PodStack),
 ) -> (CheckResults, bool) {
@@ -242,7 +209,7 @@ pub(crate) fn solve_level<T: Scalar>(
     let (coarse, stack) = stack.make_aligned_raw::<T>(n_rhs * in_place * b, ALIGN);
     let (solution, stack) = stack.make_aligned_raw::<T>(n_rhs * separate * b, ALIGN);
     let mut coarse = columns_mut(coarse, n_rhs);
-    let level = Level { settings, cut, matrix, n_rhs };
+    let level = Level { settings, cut, matrix, finer, n_rhs };
     let parts = 0..cut.partitions();
 
     let coarse_rhs = cut_out_mut(&mut coarse, beyond..beyond + n * b);
@@ -268,18 +235,14 @@ pub(crate) fn solve_level<T: Scalar>(
     let stream = blocks.is_none() && 5 * size_of::<T>() * rows > tuning::STREAM_MIN_BYTES;
     let job = LevelJob::Substitute(Unknowns { coarse, x_max, stream, gaps, x });
     let mut checks = Share { level, rhs, parts, job, memory }.parallel(threads);
+    // Pivots depend on the matrix alone, so `suspect` is the same for all columns.
+    let small = checks[0].suspect | reduced.suspect;
+    let suspect = below.suspect || (small && confirm::may_be_singular(&level, SmallPivotPlace::Partition(threads)));
     for (check, x_max) in checks.iter_mut().zip(x_max) {
         check.x_max = check.x_max.max_nan(x_max.to_f64());
-        check.suspect |= reduced.suspect | below.suspect;
+        check.suspect = suspect;
     }
     (checks, below.truncated)
-}
-
-/// The coarse matrix of scalars, from the arrays that `reduce` fills.
-pub(crate) fn coarse_rows<T: Scalar>([sub, diag, sup]: [&[T]; 3], periodic: bool) -> Rows<'_, T> {
-    let n = diag.len();
-    let (first, last) = if periodic { (sub[0], sup[n - 1]) } else { (T::ZERO, T::ZERO) };
-    Rows { sub: &sub[1..], diag, sup: &sup[..n - 1], first, last, periodic, conj: false }
 }
 
 /// The coarse matrix of blocks, from the arrays that `reduce` fills.
@@ -317,17 +280,17 @@ pub(crate) fn solve_coarse<T: Scalar>(
     let always = settings.scheme.truncation == Truncation::Always;
     let truncated = n > 2 && settings.truncates(fine) && (always || truncation::is_safe(&rows));
     let columns = coarse.iter_mut().take(n_rhs);
-    // Pivots depend on the matrix alone, so `suspect` is the same for all columns.
     let suspect = if truncated {
         let parallel = settings.threads_for(fine) > 1;
         columns.fold(false, |suspect, rhs| suspect | truncation::solve(&rows, rhs, parallel))
-    } else if n <= tuning::SEQUENTIAL_MAX_N && !rows.periodic {
-        columns.fold(false, |suspect, rhs| suspect | solve_window(&rows, 0..n, rhs))
-    } else if n == 2 {
-        columns.fold(false, |suspect, rhs| suspect | truncation::solve_two(&rows, rhs))
+    } else if n == 2 || (n <= tuning::SEQUENTIAL_MAX_N && !rows.periodic) {
+        let (matrix, finer) = (LevelMatrix::Scalars(rows), Finer::Level(level));
+        let last = Level { settings, cut: Cut::new(n, n, 2), matrix, finer, n_rhs };
+        columns.fold(false, |suspect, rhs| suspect | solve_last(&rows, rhs))
+            && confirm::may_be_singular(&last, SmallPivotPlace::LastLevel)
     } else {
         let columns = LevelColumns { n_rhs, rhs: None, x: coarse, gaps: Default::default() };
-        solve_level(settings, LevelMatrix::Scalars(rows), columns, work).0[0].suspect
+        solve_level(settings, (LevelMatrix::Scalars(rows), Finer::Level(level)), columns, work).0[0].suspect
     };
     SolvedCoarse { truncated, suspect }
 }
@@ -346,7 +309,5 @@ fn solve_coarse_blocks<T: Scalar>(
     }
     let matrix = LevelMatrix::Blocks(BlockMatrix::Blocks(rows));
     let columns = LevelColumns { n_rhs, rhs: Some(rhs), x, gaps: Default::default() };
-    solve_level(level.settings, matrix, columns, work).0[0].suspect
+    solve_level(level.settings, (matrix, Finer::Level(level)), columns, work).0[0].suspect
 }
-
-const _: () = assert!(tuning::SEQUENTIAL_MAX_N <= LONGEST_WINDOW);

@@ -2,9 +2,11 @@
 
 pub(crate) mod block_repair;
 pub(crate) mod blocks;
+mod confirm;
 pub(crate) mod cut;
 pub(crate) mod driver;
 pub(crate) mod level;
+pub(crate) mod level_matrix;
 pub(crate) mod partitioned;
 pub(crate) mod repair;
 mod scalars;

@@ -31,7 +31,8 @@ use crate::error::Result;
 use crate::method::Method;
 use crate::partition::cut::{ALIGN, columns, columns_mut};
 use crate::partition::driver::{self, ByPartitions};
-use crate::partition::level::{LevelColumns, LevelMatrix, solve_level};
+use crate::partition::level::{LevelColumns, solve_level};
+use crate::partition::level_matrix::{Finer, LevelMatrix};
 use crate::partition::repair::{Windows, repair_partitions};
 use crate::partition::settings::{LevelSize, Settings};
 pub(crate) use crate::partition::settings::{Scheme, Truncation};
@@ -149,7 +150,7 @@ impl<T: Scalar, A: Partitionable<T>> Solver<T, A> for Partitioned {
 
     fn solve(&self, a: &A, transposed: bool, x: &mut [T], stack: &mut PodStack) {
         let (settings, LevelSize { n, rows, blocks }) = self.settings(a);
-        let matrix = a.level_matrix(if transposed { Op::Transpose } else { Op::Plain });
+        let matrix = (a.level_matrix(if transposed { Op::Transpose } else { Op::Plain }), Finer::Caller);
         // Tridiagonal systems are solved in place, column by column.
         let group_size = if blocks.is_some() { settings.group_size::<T>(x.len() / n) } else { 1 };
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(rows, group_size), ALIGN);
@@ -221,7 +222,7 @@ impl<T: Scalar, A: Partitionable<T>> ByPartitions<T, A> for Partitioned {
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(rows, n_rhs), ALIGN);
         let (rhs, x, gaps) = (Some(columns(rhs, n_rhs)), columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
         let columns = LevelColumns { n_rhs, rhs, x, gaps };
-        let (checks, truncated) = solve_level(&settings, a.level_matrix(op), columns, (memory, stack));
+        let (checks, truncated) = solve_level(&settings, (a.level_matrix(op), Finer::Caller), columns, (memory, stack));
         if let Some(reason) = self.truncated.as_ref().filter(|_| truncated) {
             report.method = Method::SpikeTruncated;
             report.reason = reason.clone();

@@ -16,6 +16,7 @@ use crate::contract::factors::RhsAndSolution;
 use crate::contract::refine::good;
 use crate::partition::driver::{known_size, repair_bad};
 use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::largest_peak;
 use bandsolve_kernel::sweep::CheckResult;
 use bandsolve_kernel::{Machine, RealScalar, Scalar};
 use core::ops::Range;
@@ -34,7 +35,7 @@ pub(crate) struct Repair<'a, T: Scalar, W> {
     pub x_max: T::Real,
     /// The backward error to reach.
     pub goal: f64,
-    /// Whether an unknown of about the size `x_max` has changed, so that all errors must be measured again.
+    /// Whether an unknown of about the size `x_max` has changed. If the largest is smaller now, all errors must be measured again.
     pub largest_changed: bool,
 }
 
@@ -81,8 +82,8 @@ pub(crate) fn repair_partitions<T: Scalar>(
     let (x_max, goal) = (known_size(check), good::<T>());
     let mut repair = Repair { windows, rhs, x, x_max, goal, largest_changed: false };
     let repaired = repair_bad::<T>(check, gaps, |p| Windows::repair_rows(&mut repair, rows(p)))?;
-    // All errors were measured relative to the largest x. If the repair has changed it, they are no longer known.
-    (!repair.largest_changed).then_some(repaired)
+    // All errors were measured relative to the largest x. If the repair has made it smaller, they are no longer known.
+    (!repair.largest_changed || largest_peak(repair.x) >= x_max).then_some(repaired)
 }
 
 impl<T: Scalar> Windows<T> for Rows<'_, T> {
@@ -204,6 +205,27 @@ mod tests {
                 assert!(repair.worst(0..n) <= goal);
             }
             assert!((0..n).filter(|k| k.abs_diff(i) > LONGEST_WINDOW).all(|k| y[k] == x[k]));
+        }
+    }
+
+    /// Errors are relative to the largest unknown. They stay known if a repair makes it larger.
+    #[test]
+    fn a_repair_may_change_the_largest_unknown() {
+        let n = 1000;
+        let a = Tridiagonal::from_vecs(vec![1.0; n - 1], vec![4.0; n], vec![1.0; n - 1], false).unwrap();
+        // The largest unknown, the value before the repair, and whether the errors are known afterwards.
+        for (right, wrong, known) in [(10.0, 0.9, true), (0.9, 10.0, false)] {
+            let mut x: Vec<f64> = (0..n).map(|i| (i as f64).sin() * 0.5).collect();
+            x[500] = right;
+            let rhs = a.apply(&x).unwrap();
+            x[500] = wrong;
+            let x_max = if right > wrong { 1.0 } else { wrong };
+            let check = CheckResult { bound: 0.1, x_max, rhs_max: 60.0, ..CheckResult::default() };
+            let gaps: Vec<f64> =
+                (0..n / 10).map(|p| if p == 49 || p == 50 { 0.1f64 } else { 1e-16 }.log_gap(1.0)).collect();
+            let rows = |p: usize| 10 * p..10 * p + 10;
+            let repaired = repair_partitions(a.rows(), (&rhs, &mut x), (check, &gaps), rows);
+            assert!((x[500] - right).abs() < 1e-14 && repaired.is_some() == known, "{right}: {repaired:?}");
         }
     }
 

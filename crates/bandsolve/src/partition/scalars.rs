@@ -5,7 +5,7 @@ use crate::contract::op::Op;
 use crate::contract::sparse::SparseSolver;
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
-use crate::partition::level::LevelMatrix;
+use crate::partition::level_matrix::LevelMatrix;
 use crate::partition::partitioned::{Partitionable, Partitioned};
 use crate::partition::repair::Windows;
 use crate::partition::settings::{Scheme, Settings, Truncation};

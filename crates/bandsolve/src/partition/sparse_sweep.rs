@@ -22,9 +22,8 @@ use crate::memory::{allocate, push as push_to, refill, reserved, zeroed};
 use crate::partition::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, size_below};
 use crate::partition::driver::{Changed, MeasuredColumn, PartitionedSolve};
 use crate::partition::level;
-use crate::partition::level::{
-    CheckResults, Level, LevelColumns, LevelJob, LevelMatrix, Share, Unknowns, merged, shared, solve_level,
-};
+use crate::partition::level::{CheckResults, LevelColumns, LevelJob, Share, Unknowns, merged, shared, solve_level};
+use crate::partition::level_matrix::{Finer, Level, LevelMatrix, coarse_rows};
 use crate::partition::partitioned::Partitioned;
 use crate::partition::repair::LONGEST_WINDOW;
 use crate::partition::settings::Settings;
@@ -112,9 +111,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let rows = self.op.rows(self.factors.matrix());
         match l.checked_sub(1) {
             None => rows,
-            Some(above) => {
-                level::coarse_rows(self.stages[above].coarse.each_ref().map(|array| &array[..]), rows.periodic)
-            }
+            Some(above) => coarse_rows(self.stages[above].coarse.each_ref().map(|array| &array[..]), rows.periodic),
         }
     }
 
@@ -127,7 +124,13 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let [sub, diag, sup] = &mut coarse;
         let mut ignored = zeros_below()?;
         let out = CoarseRows { sub, diag, sup, rhs: columns_mut(&mut ignored, 1) };
-        let level = Level { settings: &self.settings, cut, matrix: LevelMatrix::Scalars(rows), n_rhs: 1 };
+        let level = Level {
+            settings: &self.settings,
+            cut,
+            matrix: LevelMatrix::Scalars(rows),
+            finer: Finer::Unknown,
+            n_rhs: 1,
+        };
         let rhs = Some(columns(&zeros[..rows.n()], 1));
         let reduce = Share { level, rhs, parts: 0..cut.partitions(), job: LevelJob::Reduce(out), memory };
         let [check, ..] = reduce.parallel(self.settings.threads_for(rows.n()));
@@ -155,7 +158,13 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let (current, below) = levels.split_first_mut().expect("a level");
         let (Stage { cut, .. }, rows) = (&self.stages[l], self.rows(l));
         let (n, periodic) = (cut.coarse(), rows.periodic);
-        let level = Level { settings: &self.settings, cut: *cut, matrix: LevelMatrix::Scalars(rows), n_rhs };
+        let level = Level {
+            settings: &self.settings,
+            cut: *cut,
+            matrix: LevelMatrix::Scalars(rows),
+            finer: Finer::Unknown,
+            n_rhs,
+        };
         let mut coarse = columns_mut(&mut current.columns[..n_rhs * (n + 2)], n_rhs);
 
         let chunk = tuning::DUMMY_TILES * self.settings.lanes;
@@ -361,7 +370,7 @@ impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
         let checks = if sweep.stages.is_empty() {
             runs.clear();
             push(runs, 0..cut.partitions())?;
-            let matrix = LevelMatrix::Scalars(sweep.rows(0));
+            let matrix = (LevelMatrix::Scalars(sweep.rows(0)), Finer::Caller);
             solve_level(&sweep.settings, matrix, level_columns, (&mut *memory, &mut *stack)).0
         } else {
             let room = Below { levels, dummy, memory: &mut *memory, stack: &mut *stack };
