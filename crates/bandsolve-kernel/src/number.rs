@@ -229,7 +229,8 @@ pub trait Machine: Sized {
     /// Pivots up to this size may be rounded zeros if the largest entry of each row is near 1. The sequential method
     /// then solves the system.
     ///
-    /// In random systems with row exchanges, the probability of such a pivot is approximately `NO_PIVOT`².
+    /// In random systems with row exchanges, the probability of such a pivot is approximately `NO_PIVOT`² on the first level. It is larger on
+    /// coarse levels, whose couplings can be small.
     const NO_PIVOT: f64;
     /// Products of two quantities between 1/`SAFE` and `SAFE` do not overflow or underflow.
     const SAFE: Self;
