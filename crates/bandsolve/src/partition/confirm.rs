@@ -12,6 +12,8 @@
 //!
 //! Cost: an elimination of the level, and that of a few partitions. It is only paid for levels with small pivots.
 
+#![cfg_attr(not(feature = "single"), expect(dead_code, reason = "double precision confirms only single precision"))]
+
 use crate::contract::verify::buffer;
 use crate::memory::{reserved, zeroed};
 use crate::partition::cut::{ALIGN, columns, columns_mut, middle};
