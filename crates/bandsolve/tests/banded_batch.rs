@@ -170,10 +170,12 @@ fn place_and_threads_change_nothing<T: Scalar>() {
         let with = |threads: usize| solve(&a, &Plan::new(a.shape()).threads(threads), Op::Plain, &rhs).0;
         let x = with(1);
         assert!([2, 3, 7].into_iter().all(|threads| with(threads) == x));
-        for s in [0, 150, count - 1] {
-            let (bands, strides, layout) = stored(&systems[s..=s], (n, lower, upper), Order::Diagonals);
-            let one = BandedBatch::with_strides(1, n, (lower, upper), layout, strides, &bands).unwrap();
-            assert!(one.solve(&column(&a, s, &rhs)).unwrap().values == column(&a, s, &x), "system {s}, {order:?}");
+        for s in [0, 150, count - 5] {
+            let (bands, strides, layout) = stored(&systems[s..s + 5], (n, lower, upper), Order::Diagonals);
+            let some = BandedBatch::with_strides(5, n, (lower, upper), layout, strides, &bands).unwrap();
+            let of_some = (s..s + 5).flat_map(|s| column(&a, s, &rhs)).collect::<Vec<T>>();
+            let y = some.solve(&of_some).unwrap().values;
+            assert!((0..5).all(|k| column(&some, k, &y) == column(&a, s + k, &x)), "system {s}, {order:?}");
         }
     }
 }
@@ -319,6 +321,43 @@ fn empty_batches_and_wrong_lengths() {
     let a = BandedBatch::contiguous(1, 3, (1, 1), &[1.0; 9]).unwrap();
     let other = Plan::new(Shape::BandedBatch { n: 3, count: 2, layout: Layout::Contiguous, lower: 1, upper: 1 });
     assert!(matches!(other.factor(&a).unwrap_err(), Error::Shape { .. }));
+}
+
+/// Few or long systems are solved one by one. Errors name the same places as in other batches.
+#[test]
+fn few_and_long_systems_are_solved_alone() {
+    let mut random = Random::new(6);
+    for (count, n) in [(2, 9), (4, 300), (5, 8192)] {
+        let mut systems = random_systems::<f64>(count, (n, 2, 1), &mut random);
+        let rhs: Vec<f64> = (0..count * n).map(|_| number(&mut random)).collect();
+        for order in [Order::Lapack(0), Order::Lapack(3), Order::Diagonals] {
+            let (mut bands, strides, layout) = stored(&systems, (n, 2, 1), order);
+            let a = BandedBatch::with_strides(count, n, (2, 1), layout, strides, &bands).unwrap();
+            for op in OPS {
+                let (x, report) = solve(&a, &Plan::new(a.shape()), op, &rhs);
+                let report = report.unwrap();
+                assert!(!report.reason.contains("batch"), "{report:?}");
+                for (s, system) in systems.iter().enumerate() {
+                    let alone = Plan::new(system.shape()).factor(system).unwrap();
+                    let mut y = vec![0.0; n];
+                    let mut memory = bandsolve::dyn_stack::PodBuffer::new(alone.solve_scratch(1));
+                    let stack = bandsolve::dyn_stack::PodStack::new(&mut memory);
+                    alone.solve_into_with(op, &column(&a, s, &rhs), &mut y, stack).unwrap();
+                    assert!(column(&a, s, &x) == y, "{order:?}, {op:?}, system {s}");
+                }
+            }
+            let index = strides.system + 5 * strides.column + 2 * strides.diagonal;
+            bands[index] = f64::NAN;
+            let a = BandedBatch::with_strides(count, n, (2, 1), layout, strides, &bands).unwrap();
+            assert_eq!(a.solve(&rhs).unwrap_err(), Error::NotFinite { array: "bands", index });
+        }
+        let mut zero = systems[1].storage().0.to_vec();
+        zero[4 * 6..4 * 7].fill(0.0);
+        systems[1] = Banded::from_vec(n, 2, 1, zero).unwrap();
+        let (bands, strides, layout) = stored(&systems, (n, 2, 1), Order::Diagonals);
+        let a = BandedBatch::with_strides(count, n, (2, 1), layout, strides, &bands).unwrap();
+        assert_eq!(a.solve(&rhs).unwrap_err(), Error::Singular { row: n + 6 });
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! The kernels of each kind of matrix are in `batch_tridiagonal.rs` and `batch_banded.rs`. A system whose backward error exceeds 8ε is solved
 //! again alone, by the sequential method.
 //!
-//! Few or large tridiagonal systems are solved one by one (`systems_alone.rs`).
+//! Few or large systems are solved one by one (`systems_alone.rs`).
 
 use crate::contract::determinant::Determinant;
 use crate::contract::inspect::Inspect;
@@ -37,8 +37,8 @@ use std::sync::Arc;
 
 /// The factors of a batch. Those of a shared tridiagonal matrix are stored. Others are not: each solve recomputes them in cache.
 ///
-/// Contiguous tridiagonal systems with matrices of their own are factored and solved one by one if there are at most 4, or if a diagonal
-/// takes 64 KiB. The report then names the method for one system.
+/// Contiguous systems with matrices of their own are factored and solved one by one if there are at most 4, or if a diagonal takes 64 KiB. The
+/// report then names the method for one system.
 ///
 /// [`Factor`] has the solves, with their shapes, cost and errors.
 ///
@@ -243,7 +243,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let columns = rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count));
         if let Some(alone) = &self.alone {
             for column in columns {
-                match alone.solve(op, column, stack) {
+                match alone.solve(op, column, stack, &|error, s| self.systems.in_batch(error, s)) {
                     Ok(report) => outcome.take(&report),
                     Err(error) => failure = failure.or(Some(error)),
                 }

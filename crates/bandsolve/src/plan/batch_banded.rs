@@ -4,9 +4,10 @@ use crate::contract::verify::Solution;
 use crate::contract::{Factor, Op};
 use crate::decision::{Decision, Options};
 use crate::error::{Error, Result};
-use crate::matrix::{BandedBatch, Layout};
+use crate::matrix::{BandedBatch, Layout, Shape};
 use crate::plan::any::AnyFactor;
 use crate::plan::batch::{BatchFactor, Reals, SystemOutcome, SystemsOnLanes, alone, measure_or_solve};
+use crate::plan::systems_alone::SystemsAlone;
 use crate::plan::{Factorize, Plan};
 use crate::tuning;
 use bandsolve_kernel::band_lockstep::{self, BandOptions, BandSystems};
@@ -126,8 +127,14 @@ impl<'a, T: Scalar> Factorize for BandedBatch<'a, T> {
 
     fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<BatchFactor<'a, T>> {
         plan.check_shape(a.shape())?;
+        let alone = if a.layout() == Layout::Contiguous && a.storage().1.system > 0 {
+            let one = Shape::Banded { n: a.n(), lower: a.lower(), upper: a.upper() };
+            SystemsAlone::new(a.count(), one, &plan.decision, |s| a.system(s))?
+        } else {
+            None
+        };
         let systems = T::by_type::<BandedOnLanes<'a>>((a, plan.decision.options));
-        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone: None })
+        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone })
     }
 }
 

@@ -11,11 +11,11 @@ use crate::contract::verify::{Lazy, Solution};
 use crate::contract::{Factor, Op};
 use crate::decision::{Decision, Options, Pivoting};
 use crate::error::{Error, Result};
-use crate::matrix::{Layout, TridiagonalBatch};
+use crate::matrix::{Layout, Shape, Tridiagonal, TridiagonalBatch};
 use crate::memory::reserved;
 use crate::plan::any::AnyFactor;
 use crate::plan::batch::{BatchFactor, Reals, SystemOutcome, SystemsOnLanes, alone, measure_or_solve};
-use crate::plan::systems_alone::{SystemsAlone, in_batch};
+use crate::plan::systems_alone::SystemsAlone;
 use crate::plan::{Factorize, Plan};
 use crate::tuning;
 use bandsolve_kernel::lockstep::{self, LockstepOptions, Shared, Systems};
@@ -24,6 +24,7 @@ use bandsolve_kernel::tile::SweepOptions;
 use bandsolve_kernel::tile_runs::{self, Workspace};
 use bandsolve_kernel::{Scalar, by_type};
 use core::ops::Range;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The matrices, and the factors if all are the same.
@@ -95,7 +96,13 @@ impl<T: Scalar> SystemsOnLanes<T> for TridiagonalSystems<'_, T> {
     }
 
     fn in_batch(&self, error: Error, s: usize) -> Error {
-        in_batch(error, &self.a, s)
+        let a = &self.a;
+        match error {
+            Error::NotFinite { array: array @ "rhs", index } => Error::NotFinite { array, index: a.index(s, index) },
+            Error::NotFinite { array, index } => Error::NotFinite { array, index: a.matrix_index(s, index) },
+            Error::Singular { row } => Error::Singular { row: s * a.n() + row },
+            other => other,
+        }
     }
 
     fn system(&self, s: usize) -> Result<AnyFactor<'static, T>> {
@@ -190,6 +197,16 @@ fn split<R>(both: [&mut [R]; 2], count: usize) -> ([&mut [R]; 2], [&mut [R]; 2])
     ([a, c], [b, d])
 }
 
+/// System `s` of a contiguous batch. It borrows the arrays of the caller if the batch does.
+fn system<'m, T: Scalar>(a: &TridiagonalBatch<'m, T>, s: usize) -> Result<Tridiagonal<'m, T>> {
+    let (Cow::Borrowed(sub), Cow::Borrowed(diag), Cow::Borrowed(sup)) = (&a.sub, &a.diag, &a.sup) else {
+        return a.try_system(s);
+    };
+    let rows = s * a.n()..(s + 1) * a.n();
+    let new = if a.is_periodic() { Tridiagonal::periodic } else { Tridiagonal::new };
+    new(&sub[rows.clone()], &diag[rows.clone()], &sup[rows])
+}
+
 by_type! {
     /// [`TridiagonalSystems`] for each number type, so that no other place compiles them.
     struct TridiagonalOnLanes<'m>: (Arc<TridiagonalBatch<'m, T>>, Options) => Box<dyn SystemsOnLanes<T> + 'm> =
@@ -210,7 +227,12 @@ impl<'a, T: Scalar> Factorize for TridiagonalBatch<'a, T> {
 
     fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<BatchFactor<'a, T>> {
         plan.check_shape(a.shape())?;
-        let alone = SystemsAlone::new(&a, &plan.decision)?;
+        let alone = if a.layout() == Layout::Contiguous && !a.is_shared() {
+            let one = Shape::Tridiagonal { n: a.n(), periodic: a.is_periodic() };
+            SystemsAlone::new(a.count(), one, &plan.decision, |s| system(&a, s))?
+        } else {
+            None
+        };
         let systems = T::by_type::<TridiagonalOnLanes<'a>>((a, plan.decision.options));
         Ok(BatchFactor { systems, decision: plan.decision.clone(), alone })
     }
