@@ -4,8 +4,8 @@
 //! the carried rows c … c + lower − 1, and row c + lower, which enters.
 //!
 //! ```text
-//! choose the pivot row p of column c;   row r ← row r − (a_rc/a_pc)·row p      for the other rows, which are carried on
-//! x_c = (y_c − Σ_j u_cj·x_{c+j})/pivot                                         for j = 1 … lower + upper, from the last row upwards
+//! choose the pivot row p of column c;   row r ← row r − a[r, c]/a[p, c] · row p   for the other rows, which are carried on
+//! x[c] = (y[c] − Σ u[c, c + j]·x[c + j]) / u[c, c]                                for j = 1 … lower + upper, from the last row upwards
 //! ```
 //!
 //! Cost per row with q = lower + upper: lower·q multiplications and additions, 2·lower·q selections, 1 reciprocal; q + 2 words read and 1

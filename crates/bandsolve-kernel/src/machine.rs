@@ -16,7 +16,7 @@ macro_rules! machine {
             type Avx512 = lanes::$avx512;
             // Two registers of four or eight bytes per lane: see `docs/decisions/kernels.md`.
             #[cfg(target_arch = "aarch64")]
-            type Neon = lanes::Pair<lanes::$register>;
+            type Neon = lanes::PairedLanes<lanes::$register>;
             const GUARD: Self =
                 <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 - $guard) << (<$real>::MANTISSA_DIGITS - 1));
             const FAINT: Self =

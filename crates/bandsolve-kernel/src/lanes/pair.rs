@@ -5,30 +5,30 @@ use core::ops::{Add, Mul, Neg, Sub};
 
 /// Two vectors, the lanes of the first before those of the second.
 #[derive(Clone, Copy)]
-pub struct Pair<V>(V, V);
+pub struct PairedLanes<V>(V, V);
 
-impl<V: Lanes> Add for Pair<V> {
+impl<V: Lanes> Add for PairedLanes<V> {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
         Self(self.0 + other.0, self.1 + other.1)
     }
 }
-impl<V: Lanes> Sub for Pair<V> {
+impl<V: Lanes> Sub for PairedLanes<V> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
         Self(self.0 - other.0, self.1 - other.1)
     }
 }
-impl<V: Lanes> Mul for Pair<V> {
+impl<V: Lanes> Mul for PairedLanes<V> {
     type Output = Self;
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
         Self(self.0 * other.0, self.1 * other.1)
     }
 }
-impl<V: Lanes> Neg for Pair<V> {
+impl<V: Lanes> Neg for PairedLanes<V> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
@@ -48,7 +48,7 @@ macro_rules! by_vector {
     };
 }
 
-impl<V: Lanes> Lanes for Pair<V> {
+impl<V: Lanes> Lanes for PairedLanes<V> {
     type Real = V::Real;
     type Mask = (V::Mask, V::Mask);
     const W: usize = 2 * V::W;

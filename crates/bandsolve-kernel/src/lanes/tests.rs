@@ -83,9 +83,9 @@ fn registers_compute_what_arrays_do() {
 
 #[test]
 fn pairs_compute_what_arrays_do() {
-    check::<Pair<Portable<f64, 2>>, Portable<f64, 4>, f64>(f64::to_bits);
+    check::<PairedLanes<Portable<f64, 2>>, Portable<f64, 4>, f64>(f64::to_bits);
     #[cfg(target_arch = "aarch64")]
-    check::<Pair<F64x2>, Portable<f64, 4>, f64>(f64::to_bits);
+    check::<PairedLanes<F64x2>, Portable<f64, 4>, f64>(f64::to_bits);
     #[cfg(all(feature = "single", target_arch = "aarch64"))]
-    check::<Pair<F32x4>, Portable<f32, 8>, f32>(|x| u64::from(x.to_bits()));
+    check::<PairedLanes<F32x4>, Portable<f32, 8>, f32>(|x| u64::from(x.to_bits()));
 }
