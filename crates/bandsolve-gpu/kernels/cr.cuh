@@ -246,7 +246,8 @@ __device__ __forceinline__ void spike_substitute(const Cut& cut, const Blocks<T,
                      after ? coarse[(2 * p + 2) % count] : T{}};
   stage_inside(lines, cut, source, given, first, rows, rule.scale_rows);
   if (rows > 2) {
-    if (threadIdx.x < 2) {
+    // The two ends, which are the same row if there is only one inner unknown.
+    if (threadIdx.x < (rows == 3 ? 1 : 2)) {
       const bool last = threadIdx.x == 1;
       const RowOf<T> row(cut, source, given, last ? first + rows - 2 : first + 1, rule.scale_rows);
       T sum = row.d;
