@@ -235,6 +235,8 @@ impl SystemsOnDevice {
         }
         for shape in [TRIDIAGONAL, PERIODIC] {
             self.solve::<T>(&Plan::new(shape).partition_rows(500).method(Method::SpikeCr), Diagonal::Dominant, 1, 1);
+            // Partitions of three rows have one inner unknown.
+            self.solve::<T>(&Plan::new(shape).partition_rows(3).method(Method::SpikeCr), Diagonal::Dominant, 1, 1);
         }
         self.solve::<T>(&plan(PERIODIC), Diagonal::Dominant, 1, 1);
         self.factor::<T>(&plan(PERIODIC));
