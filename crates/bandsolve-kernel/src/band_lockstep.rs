@@ -101,11 +101,10 @@ pub struct BandOptions<R> {
     pub group: usize,
 }
 
-/// The offsets of the parts of a tile, in elements.
+/// The offsets of the parts of a tile, in elements. A tile begins with its rows: the entries of op(A) from the lowest diagonal on, and the
+/// right-hand side.
 #[derive(Debug, Clone, Copy)]
 struct BandTileLayout {
-    /// Row after row: the entries of op(A) from the lowest diagonal on, and the right-hand side.
-    rows: usize,
     /// x, between `lower` and `lower + upper` zeros.
     x: usize,
     total: usize,
@@ -115,7 +114,7 @@ impl BandTileLayout {
     fn new(shape: &BandShape) -> Self {
         let (n, q) = (shape.n, shape.lower + shape.upper);
         let x = n * (q + 2);
-        Self { rows: 0, x, total: x + n + 2 * q }
+        Self { x, total: x + n + 2 * q }
     }
 
     /// Number of elements of the pivot rows: 1/pivot and `lower + upper` entries after it.
@@ -287,7 +286,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
     /// Entry `k` of row `i`, from the lowest diagonal on. Entry q + 1 is the right-hand side.
     #[inline(always)]
     fn row(&self, i: usize, k: usize) -> usize {
-        self.at.rows + i * (self.q() + 2) + k
+        i * (self.q() + 2) + k
     }
 
     /// x of row `i`, plus `k` rows, minus `lower` rows.
@@ -423,7 +422,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
         }
     }
 
-    /// Compute the pivot rows, and y in the place of x.
+    /// Compute the pivot rows. Write y to the elements of x.
     #[inline(always)]
     fn eliminate(&self, choice: BlockPivots<T::Real>, (by, conj): (Option<V>, bool), least: &mut Least<V>) {
         let (n, lower, q) = (self.n, self.lower(), self.q());

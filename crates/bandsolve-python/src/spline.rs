@@ -131,7 +131,7 @@ impl EvaluationPoints<'_> {
         }
     }
 
-    /// The index of the piece of `t` if it is `guess`, or one of the two beside it.
+    /// The index of the piece that contains `t`, if this is piece `guess` or one of its two neighbors.
     #[inline(always)]
     fn piece_near(&self, t: f64, guess: f64) -> Option<usize> {
         let (x, last) = (self.knots, self.knots.len() - 2);

@@ -69,8 +69,8 @@ pub(super) trait SystemsOnLanes<T: Scalar>: Debug + Send + Sync {
     fn check_finite(&self) -> Result<()>;
     /// Call `visit` with the column and the value of each entry of row `i` of system `s` of op(A), not conjugated.
     fn visit_row(&self, op: Op, s: usize, i: usize, visit: &mut dyn FnMut(usize, T));
-    /// The error of system `s` alone as an error of the batch.
-    fn in_batch(&self, error: Error, s: usize) -> Error;
+    /// Index in the arrays of the batch of the entry that an array of system `s` alone has at `index`.
+    fn matrix_index(&self, s: usize, index: usize) -> usize;
     /// The factors of system `s` by the sequential method.
     fn system(&self, s: usize) -> Result<AnyFactor<'static, T>>;
     /// Measure x of system `s`, and solve it by the sequential method if its error is too large.
@@ -151,6 +151,16 @@ impl<T: Scalar> BatchFactor<'_, T> {
     fn index(&self, s: usize, i: usize) -> usize {
         let (count, n, layout) = self.size();
         layout.index((count, n), s, i)
+    }
+
+    /// The error of system `s` alone as an error of the batch.
+    fn in_batch(&self, error: Error, s: usize) -> Error {
+        match error {
+            Error::NotFinite { array: array @ "rhs", index } => Error::NotFinite { array, index: self.index(s, index) },
+            Error::NotFinite { array, index } => Error::NotFinite { array, index: self.systems.matrix_index(s, index) },
+            Error::Singular { row } => Error::Singular { row: s * self.size().1 + row },
+            other => other,
+        }
     }
 
     /// The systems of each thread, in groups.
@@ -243,7 +253,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let columns = rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count));
         if let Some(alone) = &self.alone {
             for column in columns {
-                match alone.solve(op, column, stack, &|error, s| self.systems.in_batch(error, s)) {
+                match alone.solve(op, column, stack, &|error, s| self.in_batch(error, s)) {
                     Ok(report) => outcome.take(&report),
                     Err(error) => failure = failure.or(Some(error)),
                 }
@@ -331,7 +341,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
             }
             Err(error) => {
                 x.iter().enumerate().for_each(|(i, x)| out.put(self.index(s, i), *x));
-                Err(self.systems.in_batch(error, s))
+                Err(self.in_batch(error, s))
             }
         }
     }

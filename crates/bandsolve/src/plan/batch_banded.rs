@@ -3,7 +3,7 @@
 use crate::contract::verify::Solution;
 use crate::contract::{Factor, Op};
 use crate::decision::{Decision, Options};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::matrix::{BandedBatch, Layout, Shape};
 use crate::plan::any::AnyFactor;
 use crate::plan::batch::{BatchFactor, Reals, SystemOutcome, SystemsOnLanes, alone, measure_or_solve};
@@ -40,18 +40,10 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
         self.a.visit_row(op != Op::Plain, s, i, visit);
     }
 
-    fn in_batch(&self, error: Error, s: usize) -> Error {
-        let a = &self.a;
-        match error {
-            Error::NotFinite { array: array @ "rhs", index } => Error::NotFinite { array, index: a.index(s, index) },
-            Error::NotFinite { array, index } => {
-                let diagonals = a.lower() + a.upper() + 1;
-                let (j, r) = (index / diagonals, index % diagonals);
-                Error::NotFinite { array, index: a.matrix_index(s, (j + r - a.upper(), j)) }
-            }
-            Error::Singular { row } => Error::Singular { row: s * a.n() + row },
-            other => other,
-        }
+    fn matrix_index(&self, s: usize, index: usize) -> usize {
+        let diagonals = self.a.lower() + self.a.upper() + 1;
+        let (j, r) = (index / diagonals, index % diagonals);
+        self.a.matrix_index(s, (j + r - self.a.upper(), j))
     }
 
     fn system(&self, s: usize) -> Result<AnyFactor<'static, T>> {
@@ -127,12 +119,9 @@ impl<'a, T: Scalar> Factorize for BandedBatch<'a, T> {
 
     fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<BatchFactor<'a, T>> {
         plan.check_shape(a.shape())?;
-        let alone = if a.layout() == Layout::Contiguous && a.storage().1.system > 0 {
-            let one = Shape::Banded { n: a.n(), lower: a.lower(), upper: a.upper() };
-            SystemsAlone::new(a.count(), one, &plan.decision, |s| a.system(s))?
-        } else {
-            None
-        };
+        let fits = a.layout() == Layout::Contiguous && a.storage().1.system > 0;
+        let one = Shape::Banded { n: a.n(), lower: a.lower(), upper: a.upper() };
+        let alone = SystemsAlone::new((fits, a.count()), one, &plan.decision, |s| a.system(s))?;
         let systems = T::by_type::<BandedOnLanes<'a>>((a, plan.decision.options));
         Ok(BatchFactor { systems, decision: plan.decision.clone(), alone })
     }

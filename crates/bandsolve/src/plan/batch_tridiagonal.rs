@@ -10,7 +10,7 @@
 use crate::contract::verify::{Lazy, Solution};
 use crate::contract::{Factor, Op};
 use crate::decision::{Decision, Options, Pivoting};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::matrix::{Layout, Shape, Tridiagonal, TridiagonalBatch};
 use crate::memory::reserved;
 use crate::plan::any::AnyFactor;
@@ -95,14 +95,8 @@ impl<T: Scalar> SystemsOnLanes<T> for TridiagonalSystems<'_, T> {
         }
     }
 
-    fn in_batch(&self, error: Error, s: usize) -> Error {
-        let a = &self.a;
-        match error {
-            Error::NotFinite { array: array @ "rhs", index } => Error::NotFinite { array, index: a.index(s, index) },
-            Error::NotFinite { array, index } => Error::NotFinite { array, index: a.matrix_index(s, index) },
-            Error::Singular { row } => Error::Singular { row: s * a.n() + row },
-            other => other,
-        }
+    fn matrix_index(&self, s: usize, index: usize) -> usize {
+        self.a.matrix_index(s, index)
     }
 
     fn system(&self, s: usize) -> Result<AnyFactor<'static, T>> {
@@ -227,12 +221,9 @@ impl<'a, T: Scalar> Factorize for TridiagonalBatch<'a, T> {
 
     fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<BatchFactor<'a, T>> {
         plan.check_shape(a.shape())?;
-        let alone = if a.layout() == Layout::Contiguous && !a.is_shared() {
-            let one = Shape::Tridiagonal { n: a.n(), periodic: a.is_periodic() };
-            SystemsAlone::new(a.count(), one, &plan.decision, |s| system(&a, s))?
-        } else {
-            None
-        };
+        let fits = a.layout() == Layout::Contiguous && !a.is_shared();
+        let one = Shape::Tridiagonal { n: a.n(), periodic: a.is_periodic() };
+        let alone = SystemsAlone::new((fits, a.count()), one, &plan.decision, |s| system(&a, s))?;
         let systems = T::by_type::<TridiagonalOnLanes<'a>>((a, plan.decision.options));
         Ok(BatchFactor { systems, decision: plan.decision.clone(), alone })
     }

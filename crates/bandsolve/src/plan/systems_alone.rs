@@ -29,12 +29,13 @@ pub(super) struct SystemsAlone<'m, T: Scalar> {
 type SystemsOfTask<'a, T> = (usize, &'a mut [T], &'a mut [u8], Result<Option<Report>>);
 
 impl<'m, T: Scalar> SystemsAlone<'m, T> {
-    /// Factor each of `count` contiguous systems of shape `one` if this takes less time than a batch. `system` returns one of them.
+    /// Factor each of `count` systems of shape `one` if this takes less time than a batch. `system` returns one of them. `fits` if they are
+    /// contiguous and have matrices of their own.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn new<A: Factorize<Scalar = T, OwningFactor = AnyFactor<'m, T>>>(
-        count: usize,
+        (fits, count): (bool, usize),
         one: Shape,
         decision: &Decision,
         system: impl Fn(usize) -> Result<A>,
@@ -42,7 +43,7 @@ impl<'m, T: Scalar> SystemsAlone<'m, T> {
         let n = one.n();
         let few_or_large =
             count <= tuning::FEW_SYSTEMS || n.saturating_mul(size_of::<T>()) >= tuning::LARGE_SYSTEM_BYTES;
-        if n.saturating_mul(count) == 0 || decision.asked != Method::Auto || !few_or_large {
+        if n.saturating_mul(count) == 0 || decision.asked != Method::Auto || !fits || !few_or_large {
             return Ok(None);
         }
         let threads = decision.options.threads;
