@@ -9,6 +9,7 @@ use crate::results::{self, Results};
 use crate::row::{BenchRow, RepairCounts, compare};
 use crate::setup::{self, show};
 use crate::sheet::{self, Sheet};
+use crate::yardstick::Passes;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Banded, Factor, Method, Op, Pivoting, Plan, Report};
 use bandsolve_gallery::{Random, oracle};
@@ -44,7 +45,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
             RealDtype::F32 => ("f32", case.measure::<f32>(&threads, &peers, budget), f64::from(f32::EPSILON)),
             RealDtype::F64 => ("f64", case.measure::<f64>(&threads, &peers, budget), f64::EPSILON),
         };
-        let sheet = Sheet::of(case.title(name), &found, sheet::Routine::Gbsv);
+        let sheet = Sheet::of(case.title(name), &found, sheet::Routine::Gbsv, Passes::Two);
         show(&sheet.text(), stdout_used, &bar)?;
         let facts = json!({ "n": case.n, "half_bandwidth": half, "n_rhs": n_rhs, "dtype": name, "data": case.data() });
         rows.extend(found.iter().map(|row| row.json(&facts)));

@@ -1,15 +1,16 @@
-//! `bandsolve bench batch`: many small tridiagonal systems, in both layouts.
+//! `bandsolve bench batch`: many small systems of several shapes, in two orders in memory.
 
-use crate::args::{BenchBatchArgs, RealDtype};
+use crate::args::{BatchShape, BenchBatchArgs, RealDtype};
 use crate::contest::{self, Budget, Contestant, TimedSolve};
 use crate::dots::{DotChart, DotPanel};
 use crate::machine::MachineFacts;
-use crate::peers::{Peer, PeerArrays, PeerScalar, PeerSolver};
+use crate::peers::{BandArrays, BandSolver, Peer, PeerArrays, PeerScalar, PeerSolver};
 use crate::results::{self, Results};
-use crate::row::{BenchRow, RepairCounts, compare};
+use crate::row::{BenchRow, RepairCounts, compare, keep_best_yardstick};
 use crate::setup::{self, show};
 use crate::sheet::{self, Sheet};
-use bandsolve::{Factor, Layout, Plan, Report, Scalar, TridiagonalBatch};
+use crate::yardstick::{self, Passes, Store, Word};
+use bandsolve::{BandedBatch, Factor, Layout, Plan, Report, Result as Solved, Scalar, Shape, TridiagonalBatch};
 use bandsolve_gallery::{Random, oracle};
 use bandsolve_program::exit::Failure;
 use bandsolve_program::memory::affordable;
@@ -17,135 +18,283 @@ use bandsolve_program::{progress, report};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// Measure both layouts.
+/// Measure every shape, number type and order in memory.
 ///
 /// # Errors
 /// [`Failure::Usage`] if a size does not fit in memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
     let stdout_used = results::stdout_is_used(&args.measure, None)?;
     let threads = setup::threads(&args.threads)?;
-    affordable(&[args.count, args.n, 15], 8).map_err(|why| Failure::Usage(format!("--count, --n: {why}")))?;
+    let shapes = BatchShape::listed(&args.shapes);
+    // Two copies of the matrices, of the right-hand sides and of x; the largest matrices have room for fill-in.
+    let words = shapes.iter().map(|shape| 5 * shape.diagonals()).max().unwrap_or(0);
+    affordable(&[args.count, args.n, words], 8).map_err(|why| Failure::Usage(format!("--count, --n: {why}")))?;
     let (machine, peers) = (MachineFacts::here(), Peer::all());
     let budget = setup::budget(&args.measure);
     report::print_beside(&machine.text(Some(&peers)), stdout_used)?;
     let (mut lines, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
-    let bar = progress::parts("batch", 2 * args.dtype.len());
-    for &dtype in &args.dtype {
+    let bar = progress::parts("batch", 2 * shapes.len() * args.dtype.len());
+    for (&shape, &dtype) in shapes.iter().flat_map(|shape| args.dtype.iter().map(move |dtype| (shape, dtype))) {
         for layout in [Layout::Interleaved, Layout::Contiguous] {
-            let shape = (args.count, args.n, layout);
+            let batch = Batch { shape, count: args.count, n: args.n, layout, dominant: args.dominant };
             let (rows, epsilon) = match dtype {
-                RealDtype::F32 => (measure::<f32>(shape, &threads, budget, &peers), f64::from(f32::EPSILON)),
-                RealDtype::F64 => (measure::<f64>(shape, &threads, budget, &peers), f64::EPSILON),
+                RealDtype::F32 => (batch.measure::<f32>(&threads, budget, &peers), f64::from(f32::EPSILON)),
+                RealDtype::F64 => (batch.measure::<f64>(&threads, budget, &peers), f64::EPSILON),
             };
-            let name = if layout == Layout::Contiguous { "contiguous" } else { "interleaved" };
-            let title = format!("{} systems of n = {}, {dtype}, {name}", args.count, args.n);
-            let sheet = Sheet::of(title, &rows, sheet::Routine::Gtsv);
+            let order = if layout == Layout::Contiguous { "contiguous" } else { "interleaved" };
+            let title = format!("{} {} systems of n = {}, {dtype}, {order}", args.count, shape.words(), args.n);
+            let routine = if shape.half_bandwidth() > 1 { sheet::Routine::Gbsv } else { sheet::Routine::Gtsv };
+            let sheet = Sheet::of(title, &rows, routine, Passes::One);
             show(&sheet.text(), stdout_used, &bar)?;
-            let facts = json!({ "count": args.count, "n": args.n, "dtype": dtype.to_string(), "layout": name });
+            let facts = json!({
+                "shape": shape.to_string(), "count": args.count, "n": args.n, "dtype": dtype.to_string(), "layout": order,
+                "data": batch.data(),
+            });
             lines.extend(rows.iter().map(|row| row.json(&facts)));
-            panels.push(DotPanel::of(sheet.title.clone(), &rows, epsilon));
+            panels.push(DotPanel::of(format!("{}, {dtype}, {order}", shape.words()), &rows, epsilon));
             sheets.push(sheet);
         }
     }
-    let chart = DotChart {
-        title: "Time to factor and solve a batch (ns per row)".into(),
-        machine: machine.summary(),
-        across: 2,
-        kinds: vec!["random"],
-        panels,
-    };
+    let data = if args.dominant { "dominant" } else { "random" };
+    let title = format!("Time to factor and solve {} systems of n = {}, {data} data (ns per row)", args.count, args.n);
+    let chart = DotChart { title, machine: machine.summary(), across: 4, kinds: vec![data], panels };
     Results::here("batch", &machine, Some(&peers), lines, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
-/// Measure every solver on one batch.
-fn measure<T: PeerScalar>(
-    (count, n, layout): (usize, usize, Layout),
-    threads: &[usize],
-    budget: Budget,
-    peers: &[Peer],
-) -> Vec<BenchRow> {
-    let mut random = Random::new(n as u64);
-    let numbers: [Vec<T>; 4] =
-        [(); 4].map(|()| (0..count * n).map(|_| T::from_f64(random.uniform(-1.0, 1.0))).collect());
-    let numbers = &numbers;
-    let [sub, diag, sup, rhs] = numbers;
-    let a = TridiagonalBatch::new(count, n, layout, sub, diag, sup).expect("three arrays of length count·n");
-    let mut work = BatchMemory { x: rhs.clone(), copies: numbers.clone(), foreign: false, report: None };
-    let ours = threads.iter().map(|&threads| {
-        let solve = ours(&a, rhs, threads);
-        Contestant { name: "bandsolve".into(), threads, solve }
-    });
-    let mut contestants: Vec<_> = ours.collect();
-    // LAPACK has no routine for interleaved systems.
-    for peer in peers.iter().filter(|_| layout == Layout::Contiguous) {
-        if let Some(routine) = peer.gtsv::<T>() {
-            let solve: TimedSolve<_> = Box::new(move |work| foreign(numbers, n, routine, work));
-            contestants.push(Contestant { name: format!("{} gtsv", peer.name), threads: 1, solve });
-        }
-    }
-    let check = |work: &BatchMemory<T>| {
-        let x = if work.foreign { &work.copies[3] } else { &work.x };
-        (Some(backward_error(&a, rhs, x)), work.report.as_ref().map(RepairCounts::of))
-    };
-    let mut rows = contest::run(&mut contestants, count * n, budget, &mut work, check);
-    compare(&mut rows);
-    rows
+/// The batch to measure.
+struct Batch {
+    shape: BatchShape,
+    count: usize,
+    n: usize,
+    layout: Layout,
+    dominant: bool,
 }
 
-/// Memory that all solvers share.
-struct BatchMemory<T> {
-    x: Vec<T>,
-    /// Copies of sub, diag, sup and rhs, which the other libraries overwrite.
-    copies: [Vec<T>; 4],
-    /// Whether the last solution is in the copies, not in `x`.
-    foreign: bool,
-    report: Option<Report>,
+/// The matrices as bandsolve reads them.
+enum Matrices<'a, T: Scalar> {
+    Tridiagonal(TridiagonalBatch<'a, T>),
+    Banded(BandedBatch<'a, T>),
+}
+
+impl<'a, T: PeerScalar> Matrices<'a, T> {
+    fn shape(&self) -> Shape {
+        match self {
+            Matrices::Tridiagonal(a) => a.shape(),
+            Matrices::Banded(a) => a.shape(),
+        }
+    }
+
+    fn solve(&self, plan: &Plan, rhs: &[T], x: &mut [T]) -> Solved<Report> {
+        match self {
+            Matrices::Tridiagonal(a) => plan.factor(a)?.solve_into(rhs, x),
+            Matrices::Banded(a) => plan.factor(a)?.solve_into(rhs, x),
+        }
+    }
+
+    fn backward_error(&self, rhs: &[T], x: &[T]) -> f64 {
+        match self {
+            Matrices::Tridiagonal(a) => backward_error(a, rhs, x),
+            Matrices::Banded(a) => {
+                let of_system = |s: usize| {
+                    let [rhs, x] = [rhs, x].map(|v| (0..a.n()).map(|i| v[a.index(s, i)]).collect::<Vec<T>>());
+                    oracle::backward_error(&a.system(s).expect("memory for one system"), &rhs, &x)
+                };
+                report::largest((0..a.count()).map(of_system))
+            }
+        }
+    }
 }
 
 /// Largest backward error of all systems.
 pub fn backward_error<T: Scalar>(a: &TridiagonalBatch<'_, T>, rhs: &[T], x: &[T]) -> f64 {
     let of_system = |s: usize| {
-        let pick = |values: &[T]| -> Vec<T> { (0..a.n()).map(|i| values[a.index(s, i)]).collect() };
-        oracle::backward_error(&a.system(s), &pick(rhs), &pick(x))
+        let [rhs, x] = [rhs, x].map(|v| (0..a.n()).map(|i| v[a.index(s, i)]).collect::<Vec<T>>());
+        oracle::backward_error(&a.system(s), &rhs, &x)
     };
     report::largest((0..a.count()).map(of_system))
 }
 
+impl Batch {
+    fn data(&self) -> &'static str {
+        if self.dominant { "dominant" } else { "random" }
+    }
+
+    /// The diagonals of all matrices: `sub`, `diag` and `sup`, or one array for a band.
+    fn numbers<T: PeerScalar>(&self, random: &mut Random) -> Vec<Vec<T>> {
+        let (diagonals, half) = (self.shape.diagonals(), self.shape.half_bandwidth());
+        let mut draw = |count: usize, shift: f64| -> Vec<T> {
+            (0..count).map(|_| T::from_f64(random.uniform(-1.0, 1.0) + shift)).collect()
+        };
+        let rows = self.n * if self.shape == BatchShape::Shared { 1 } else { self.count };
+        let shift = if self.dominant { diagonals as f64 } else { 0.0 };
+        if half == 1 {
+            return [0.0, shift, 0.0].map(|shift| draw(rows, shift)).into();
+        }
+        let mut bands = draw(rows * diagonals, 0.0);
+        for (k, v) in bands.iter_mut().enumerate() {
+            // The number of the diagonal, of which `half` is the main one.
+            let diagonal = if self.layout == Layout::Contiguous { k } else { k / self.count } % diagonals;
+            if diagonal == half {
+                *v += T::from_f64(shift);
+            }
+        }
+        vec![bands]
+    }
+
+    fn matrices<'a, T: PeerScalar>(&self, numbers: &'a [Vec<T>]) -> Matrices<'a, T> {
+        let (count, n, layout) = (self.count, self.n, self.layout);
+        let fits = "arrays of the right length";
+        match (self.shape, numbers) {
+            (BatchShape::Shared, [sub, diag, sup]) => {
+                Matrices::Tridiagonal(TridiagonalBatch::shared(count, n, layout, sub, diag, sup).expect(fits))
+            }
+            (shape, [sub, diag, sup]) => {
+                let a = TridiagonalBatch::new(count, n, layout, sub, diag, sup).expect(fits);
+                Matrices::Tridiagonal(if shape == BatchShape::Periodic { a.periodic() } else { a })
+            }
+            (shape, numbers) => {
+                let widths = (shape.half_bandwidth(), shape.half_bandwidth());
+                Matrices::Banded(match layout {
+                    Layout::Contiguous => BandedBatch::contiguous(count, n, widths, &numbers[0]).expect(fits),
+                    Layout::Interleaved => BandedBatch::interleaved(count, n, widths, &numbers[0]).expect(fits),
+                })
+            }
+        }
+    }
+
+    /// Measure every solver.
+    fn measure<T: PeerScalar + Word>(&self, threads: &[usize], budget: Budget, peers: &[Peer]) -> Vec<BenchRow> {
+        let mut random = Random::new(self.n as u64);
+        let numbers = self.numbers::<T>(&mut random);
+        let rhs: Vec<T> = (0..self.count * self.n).map(|_| T::from_f64(random.uniform(-1.0, 1.0))).collect();
+        let a = self.matrices(&numbers);
+        let mut work = BatchMemory { x: rhs.clone(), copies: Vec::new(), pivots: vec![0; self.n], report: None };
+        let mut contestants: Vec<_> = threads
+            .iter()
+            .map(|&threads| Contestant { name: "bandsolve".into(), threads, solve: ours(&a, &rhs, threads) })
+            .collect();
+        for peer in peers {
+            contestants.extend(self.theirs(peer, &numbers, &rhs));
+        }
+        if let ([sub, diag, sup], false) = (&numbers[..], self.shape == BatchShape::Shared) {
+            let arrays = [&sub[..], diag, sup, &rhs];
+            let both = threads.iter().flat_map(|threads| Store::ALL.iter().map(|store| (*store, *threads)));
+            contestants.extend(both.map(|how| Contestant {
+                name: yardstick::NAME.into(),
+                threads: how.1,
+                solve: Box::new(move |work: &mut BatchMemory<T>| {
+                    let time = yardstick::move_words(Passes::One, arrays, &mut work.x, how);
+                    work.report = None;
+                    Ok(time)
+                }),
+            }));
+        }
+        let check =
+            |work: &BatchMemory<T>| (Some(a.backward_error(&rhs, &work.x)), work.report.as_ref().map(RepairCounts::of));
+        let mut rows = contest::run(&mut contestants, self.count * self.n, budget, &mut work, check);
+        rows.iter_mut().filter(|row| row.is_yardstick()).for_each(|row| row.backward_error = None);
+        keep_best_yardstick(&mut rows);
+        compare(&mut rows);
+        rows
+    }
+
+    /// The routines of another library that solve such systems. LAPACK has none for interleaved and for periodic systems.
+    fn theirs<'a, T: PeerScalar>(
+        &self,
+        peer: &'a Peer,
+        numbers: &'a [Vec<T>],
+        rhs: &'a [T],
+    ) -> Vec<Contestant<'a, BatchMemory<T>>> {
+        let (n, half) = (self.n, self.shape.half_bandwidth());
+        let contestant =
+            |routine: &str, solve| Contestant { name: format!("{} {routine}", peer.name), threads: 1, solve };
+        if self.layout != Layout::Contiguous || self.shape == BatchShape::Periodic {
+            return Vec::new();
+        }
+        if half > 1 {
+            let routine = peer.gbsv::<T>();
+            return routine.map(|by| contestant("gbsv", banded(&numbers[0], rhs, (n, half), by))).into_iter().collect();
+        }
+        let dominant = peer.dtsvb::<T>().filter(|_| self.dominant && self.shape != BatchShape::Shared);
+        let routines = [("gtsv", peer.gtsv::<T>()), ("dtsvb", dominant)];
+        let found = routines.into_iter().filter_map(|(name, routine)| Some((name, routine?)));
+        found.map(|(name, by)| contestant(name, tridiagonal(numbers, rhs, n, by))).collect()
+    }
+}
+
+/// Memory that all solvers share.
+struct BatchMemory<T> {
+    x: Vec<T>,
+    /// Copies of the matrices, which the other libraries overwrite.
+    copies: Vec<Vec<T>>,
+    pivots: Vec<i64>,
+    report: Option<Report>,
+}
+
 /// Factor and solve the batch with bandsolve.
-fn ours<'a, T: PeerScalar>(
-    a: &'a TridiagonalBatch<'a, T>,
-    rhs: &'a [T],
-    threads: usize,
-) -> TimedSolve<'a, BatchMemory<T>> {
+fn ours<'a, T: PeerScalar>(a: &'a Matrices<'a, T>, rhs: &'a [T], threads: usize) -> TimedSolve<'a, BatchMemory<T>> {
     let plan = Plan::new(a.shape()).threads(threads);
     Box::new(move |work| {
         let started = Instant::now();
-        let solved = plan.factor(a).and_then(|factor| factor.solve_into(rhs, &mut work.x));
+        let solved = a.solve(&plan, rhs, &mut work.x);
         let time = started.elapsed();
         work.report = Some(solved.map_err(|e| e.to_string())?);
-        work.foreign = false;
         Ok(time)
     })
 }
 
-/// Restore the copies, then solve the systems one after the other with another library.
-fn foreign<T: PeerScalar>(
-    numbers: &[Vec<T>; 4],
+/// Restore the copies, then solve the systems one after the other with another library, or all right-hand sides of one matrix at once.
+fn tridiagonal<'a, T: PeerScalar>(
+    numbers: &'a [Vec<T>],
+    rhs: &'a [T],
     n: usize,
-    routine: PeerSolver<'_, T>,
-    work: &mut BatchMemory<T>,
-) -> Result<Duration, String> {
-    for (copy, original) in work.copies.iter_mut().zip(numbers) {
-        copy.copy_from_slice(original);
-    }
-    let [sub, diag, sup, rhs] = &mut work.copies;
-    let systems = sub.chunks_mut(n).zip(diag.chunks_mut(n)).zip(sup.chunks_mut(n).zip(rhs.chunks_mut(n)));
-    let started = Instant::now();
-    for ((sub, diag), (sup, rhs)) in systems {
-        let arrays = PeerArrays { sub: &mut sub[1..], diag, sup: &mut sup[..n - 1], rhs };
-        routine.solve(arrays).map_err(|info| format!("the routine returned info = {info}"))?;
-    }
-    let time = started.elapsed();
-    (work.foreign, work.report) = (true, None);
-    Ok(time)
+    routine: PeerSolver<'a, T>,
+) -> TimedSolve<'a, BatchMemory<T>> {
+    Box::new(move |work| {
+        work.copies.resize(3, Vec::new());
+        work.copies.iter_mut().zip(numbers).for_each(|(copy, original)| copy.clone_from(original));
+        work.x.copy_from_slice(rhs);
+        let [sub, diag, sup] = &mut work.copies[..] else { unreachable!("three copies") };
+        let columns = n * (rhs.len() / diag.len());
+        let systems = sub.chunks_mut(n).zip(diag.chunks_mut(n)).zip(sup.chunks_mut(n).zip(work.x.chunks_mut(columns)));
+        let started = Instant::now();
+        for ((sub, diag), (sup, rhs)) in systems {
+            let arrays = PeerArrays { sub: &mut sub[1..], diag, sup: &mut sup[..n - 1], rhs };
+            routine.solve(arrays).map_err(failed)?;
+        }
+        let time = started.elapsed();
+        work.report = None;
+        Ok(time)
+    })
+}
+
+/// Restore the copies, then solve the banded systems one after the other with another library.
+fn banded<'a, T: PeerScalar>(
+    bands: &'a [T],
+    rhs: &'a [T],
+    (n, half): (usize, usize),
+    routine: BandSolver<'a, T>,
+) -> TimedSolve<'a, BatchMemory<T>> {
+    let (diagonals, leading) = (2 * half + 1, 3 * half + 1);
+    Box::new(move |work| {
+        work.copies.resize(1, Vec::new());
+        let copy = &mut work.copies[0];
+        copy.resize(rhs.len() * leading, T::ZERO);
+        for (to, from) in copy.chunks_mut(leading).zip(bands.chunks(diagonals)) {
+            to[half..].copy_from_slice(from);
+        }
+        work.x.copy_from_slice(rhs);
+        let started = Instant::now();
+        for (bands, rhs) in copy.chunks_mut(n * leading).zip(work.x.chunks_mut(n)) {
+            let arrays = BandArrays { n, widths: [half, half], bands, pivots: &mut work.pivots, rhs };
+            routine.solve(arrays).map_err(failed)?;
+        }
+        let time: Duration = started.elapsed();
+        work.report = None;
+        Ok(time)
+    })
+}
+
+fn failed(info: i64) -> String {
+    format!("the routine returned info = {info}")
 }

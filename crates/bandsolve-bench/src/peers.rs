@@ -75,7 +75,7 @@ pub struct PeerArrays<'a, T> {
     pub diag: &'a mut [T],
     /// n − 1 entries above the diagonal.
     pub sup: &'a mut [T],
-    /// n entries.
+    /// Columns of n entries.
     pub rhs: &'a mut [T],
 }
 
@@ -97,12 +97,14 @@ impl<T> PeerSolver<'_, T> {
     /// If the arrays have wrong lengths.
     pub fn solve(&self, a: PeerArrays<'_, T>) -> Result<(), i64> {
         let n = a.diag.len();
-        assert!(n > 0 && a.sub.len() == n - 1 && a.sup.len() == n - 1 && a.rhs.len() == n, "one system");
-        let (size, one, mut info) = (i64::try_from(n).expect("a small number"), 1, 0);
+        assert!(n > 0 && a.sub.len() == n - 1 && a.sup.len() == n - 1, "one system");
+        assert!(a.rhs.len().is_multiple_of(n), "columns of n entries");
+        let [size, columns] = [n, a.rhs.len() / n].map(|v| i64::try_from(v).expect("a small number"));
+        let mut info = 0;
         let [sub, diag, sup, rhs] = [a.sub, a.diag, a.sup, a.rhs].map(<[T]>::as_mut_ptr);
         // SAFETY: the routine has this signature by its documentation; the arrays are distinct and as long as it expects
-        // (n−1, n, n−1, n); the integers outlive the call.
-        unsafe { (self.routine)(&size, &one, sub, diag, sup, rhs, &size, &mut info) };
+        // (n−1, n, n−1, columns of n); the integers outlive the call.
+        unsafe { (self.routine)(&size, &columns, sub, diag, sup, rhs, &size, &mut info) };
         if info == 0 { Ok(()) } else { Err(info) }
     }
 }

@@ -109,6 +109,14 @@ pub fn compare(rows: &mut [BenchRow]) {
     }
 }
 
+/// Keep only the faster way to write x, for each number of threads.
+pub fn keep_best_yardstick(rows: &mut Vec<BenchRow>) {
+    let all = rows.clone();
+    let beaten =
+        |r: &BenchRow| all.iter().any(|o| o.is_yardstick() && o.threads == r.threads && o.ns_per_row < r.ns_per_row);
+    rows.retain(|r| !r.is_yardstick() || !beaten(r));
+}
+
 /// Remove duplicates, and keep the order of first appearance.
 pub fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut firsts = Vec::new();

@@ -1,6 +1,7 @@
 //! Tables of measurements, for terminals and HTML pages.
 
 use crate::row::{BenchRow, ratio};
+use crate::yardstick::Passes;
 
 /// One table.
 #[derive(Debug, Clone)]
@@ -51,7 +52,7 @@ pub const BACKWARD: SheetColumn = column(
 
 impl Sheet {
     /// A table that compares with the routine `peer` of other libraries.
-    pub(super) fn of(title: String, rows: &[BenchRow], peer: Routine) -> Sheet {
+    pub(super) fn of(title: String, rows: &[BenchRow], peer: Routine, passes: Passes) -> Sheet {
         let columns = vec![
             SheetColumn { width: 22, ..SOLVER },
             THREADS,
@@ -61,8 +62,16 @@ impl Sheet {
             column(
                 "time/yardstick",
                 14,
-                "time divided by the time of the yardstick. The yardstick moves 9 words per row through memory with the same \
-                 number of threads, as many as a partitioned solve moves.",
+                match passes {
+                    Passes::One => {
+                        "time divided by the time of the yardstick. The yardstick moves 5 words per row through memory with \
+                         the same number of threads, as many as a batch moves."
+                    }
+                    Passes::Two => {
+                        "time divided by the time of the yardstick. The yardstick moves 9 words per row through memory with \
+                         the same number of threads, as many as a partitioned solve moves."
+                    }
+                },
             ),
             BACKWARD,
         ];

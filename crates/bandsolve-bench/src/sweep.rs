@@ -5,11 +5,11 @@ use crate::contest::{self, Budget, Contestant};
 use crate::machine::MachineFacts;
 use crate::peers::{Peer, PeerScalar};
 use crate::results::Results;
-use crate::row::{BenchRow, compare};
+use crate::row::{BenchRow, compare, keep_best_yardstick};
 use crate::setup::show;
 use crate::sheet::{self, Sheet};
 use crate::system::{BenchMemory, BenchSystem, PeerNumbers, SolverChoice, theirs};
-use crate::yardstick::{self, Store, Word};
+use crate::yardstick::{self, Passes, Store, Word};
 use bandsolve_program::exit::Failure;
 use bandsolve_program::memory::affordable;
 use bandsolve_program::{progress, report};
@@ -119,7 +119,7 @@ impl SizeSweep {
             name: yardstick::NAME.into(),
             threads,
             solve: Box::new(move |work: &mut BenchMemory<T>| {
-                Ok(yardstick::move_once(system.arrays(), work.overwritten(), store, threads))
+                Ok(yardstick::move_words(Passes::Two, system.arrays(), work.overwritten(), (store, threads)))
             }),
         })
         .collect()
@@ -130,19 +130,11 @@ impl Table {
     fn sheet(&self) -> Sheet {
         let place = if self.far { "larger than the caches" } else { "fits in the caches" };
         let title = format!("n = {}, {}, {} data, {place}", self.n, self.dtype, self.data.name());
-        Sheet::of(title, &self.rows, sheet::Routine::Gtsv)
+        Sheet::of(title, &self.rows, sheet::Routine::Gtsv, Passes::Two)
     }
 
     fn json(&self) -> Vec<Value> {
         let facts = json!({ "n": self.n, "dtype": self.dtype, "data": self.data.name() });
         self.rows.iter().map(|row| row.json(&facts)).collect()
     }
-}
-
-/// Keep only the faster way to write x, for each number of threads.
-fn keep_best_yardstick(rows: &mut Vec<BenchRow>) {
-    let all = rows.clone();
-    let beaten =
-        |r: &BenchRow| all.iter().any(|o| o.is_yardstick() && o.threads == r.threads && o.ns_per_row < r.ns_per_row);
-    rows.retain(|r| !r.is_yardstick() || !beaten(r));
 }

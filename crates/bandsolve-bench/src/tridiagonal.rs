@@ -5,11 +5,12 @@ use crate::lines::{LineChart, Pair, Series};
 use crate::machine::MachineFacts;
 use crate::peers::Peer;
 use crate::plot::Picture;
+use crate::results;
 use crate::row::distinct;
 use crate::setup;
 use crate::sweep::{SizeSweep, Table};
 use crate::system::SolverChoice;
-use crate::{results, yardstick};
+use crate::yardstick::{self, Passes};
 use bandsolve::Method;
 use bandsolve_program::exit::Failure;
 
@@ -47,7 +48,7 @@ fn picture(sweep: &SizeSweep, tables: &[Table]) -> Picture {
         Pair {
             title: format!("{dtype}, {} data", data.name()),
             series: series(&of_pair),
-            bytes: yardstick::WORDS * of_pair[0].bytes as f64,
+            bytes: Passes::Two.words() as f64 * of_pair[0].bytes as f64,
             roofs: roofs.clone(),
             cache: Some(sweep.machine.cache as f64 / (5 * of_pair[0].bytes) as f64),
         }
@@ -83,7 +84,7 @@ fn roofs(sweep: &SizeSweep, tables: &[Table]) -> Vec<(String, f64)> {
     let rate = |threads: usize| {
         let measured = tables.iter().flat_map(|table| {
             let copies = table.rows.iter().filter(move |row| row.is_yardstick() && row.threads == threads);
-            copies.map(|row| yardstick::WORDS * table.bytes as f64 / row.ns_per_row)
+            copies.map(|row| Passes::Two.words() as f64 * table.bytes as f64 / row.ns_per_row)
         });
         measured.max_by(f64::total_cmp).unwrap_or_else(|| yardstick::bandwidth(threads))
     };

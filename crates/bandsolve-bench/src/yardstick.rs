@@ -1,7 +1,7 @@
-//! The yardstick: the time to move the words of a partitioned solve through memory.
+//! The yardstick: the time to move the words of a solve through memory.
 //!
-//! A partitioned tridiagonal solve reads its four arrays twice and writes x once, which is 9 words per row. The yardstick sums each array
-//! twice and fills x once, with the same n and the same number of threads.
+//! A tridiagonal solve reads four arrays, once or twice, and writes x once. The yardstick sums each array as often and fills x once, with the
+//! same n and the same number of threads.
 
 use bandsolve::RealScalar;
 use std::hint::black_box;
@@ -10,8 +10,29 @@ use std::time::{Duration, Instant};
 /// Name in the tables.
 pub const NAME: &str = "yardstick";
 
-/// Words per row that the yardstick moves.
-pub const WORDS: f64 = 9.0;
+/// How often a solver reads the arrays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passes {
+    /// A batch reads them once.
+    One,
+    /// A solver with partitions reads them twice.
+    Two,
+}
+
+impl Passes {
+    /// The number of passes.
+    fn count(self) -> usize {
+        match self {
+            Passes::One => 1,
+            Passes::Two => 2,
+        }
+    }
+
+    /// Words per row that the yardstick moves.
+    pub fn words(self) -> usize {
+        4 * self.count() + 1
+    }
+}
 
 /// The two ways to write x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,10 +74,15 @@ impl Word for f64 {
     }
 }
 
-/// Move the nine words of every row once, and return the time.
-pub fn move_once<T: Word>(arrays: [&[T]; 4], x: &mut [T], store: Store, threads: usize) -> Duration {
+/// Move the words of every row, and return the time.
+pub fn move_words<T: Word>(
+    passes: Passes,
+    arrays: [&[T]; 4],
+    x: &mut [T],
+    (store, threads): (Store, usize),
+) -> Duration {
     let started = Instant::now();
-    for _pass in 0..2 {
+    for _pass in 0..passes.count() {
         black_box(read(black_box(arrays), threads));
     }
     write(x, store, threads);
@@ -69,10 +95,10 @@ pub fn bandwidth(threads: usize) -> f64 {
     let n = 1 << 22;
     let arrays = [(); 4].map(|()| vec![1.0_f64; n]);
     let mut x = vec![0.0; n];
-    let mut once = |store| move_once(arrays.each_ref().map(|array| &array[..]), &mut x, store, threads);
+    let mut once = |store| move_words(Passes::Two, arrays.each_ref().map(|array| &array[..]), &mut x, (store, threads));
     let times = Store::ALL.iter().flat_map(|store| [(); 3].map(|()| once(*store)));
     let best = times.min().unwrap_or_default();
-    (9 * n * size_of::<f64>()) as f64 / best.as_nanos() as f64
+    (Passes::Two.words() * n * size_of::<f64>()) as f64 / best.as_nanos() as f64
 }
 
 /// Read all arrays once. Returns the sum, so that the compiler keeps the reads.

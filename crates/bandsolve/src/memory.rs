@@ -1,7 +1,7 @@
 //! Fallible allocation for all memory that grows with a system. These functions return `Err(OutOfMemory)` where `Vec` would abort.
 
 use crate::error::{Error, Result};
-use bandsolve_kernel::memory::{leaves_room, zeros};
+use bandsolve_kernel::memory::{Array, MemoryPool, leaves_room, zeros};
 use bytemuck::Pod;
 
 /// The error that there is no memory for `n` values.
@@ -26,6 +26,11 @@ pub fn allocate<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
 /// `n` zeros. The system provides the pages of large arrays when they are first written.
 pub fn zeroed<T: Pod>(n: usize) -> Result<Vec<T>> {
     zeros(n).ok_or_else(|| out_of_memory::<T>(n))
+}
+
+/// An array of `n` numbers with arbitrary values, from a pool if there is one.
+pub fn array<T: Pod>(n: usize, pool: Option<&MemoryPool>) -> Result<Array<T>> {
+    Array::new(n, pool).ok_or_else(|| out_of_memory::<T>(n))
 }
 
 /// A copy of `values`.

@@ -29,6 +29,9 @@ pub(crate) const TRUNCATION_MIN_N: usize = 1 << 12;
 /// Coarse systems up to this size are solved as a whole, also for sparse right-hand sides.
 pub(crate) const SPARSE_LAST_MAX_N: usize = 512;
 
+/// Number of steps of the pivoted method, with two unknowns each, after which their rows are measured. They are still in the cache.
+pub(crate) const PIVOTED_STEPS: usize = 512;
+
 /// Maximum number of rows of the last level of cyclic reduction, which is eliminated row by row.
 pub(crate) const REDUCED_MAX_N: usize = 3;
 

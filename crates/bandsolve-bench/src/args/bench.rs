@@ -6,6 +6,7 @@ use bandsolve_program::options::{
 };
 use bandsolve_sparse::{KrylovMethod, PreconditionerKind};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
 /// Benchmark against LAPACK and memory bandwidth
@@ -30,7 +31,11 @@ pub enum BenchTable {
     ///
     /// A time includes factoring, solving, verification and, if necessary, repair. The solvers run in turn in one process.
     Methods(BenchMethodsArgs),
-    /// Many small tridiagonal systems
+    /// Many small systems of several shapes
+    ///
+    /// A time includes factoring, solving and verification. bandsolve, LAPACK, OpenBLAS and MKL, if installed, run in turn in one process.
+    /// The other libraries solve contiguous systems one after the other on one thread. The yardstick is the time to move 5 words per row
+    /// through memory: each of four arrays is read once, and x is written once.
     Batch(BenchBatchArgs),
     /// Block tridiagonal systems with dense blocks, compared with banded LU
     ///
@@ -286,11 +291,78 @@ pub struct BenchMethodsArgs {
     pub measure: MeasureArgs,
 }
 
+/// The shape of each system of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BatchShape {
+    /// Tridiagonal systems
+    Tridiagonal,
+    /// One tridiagonal matrix for all right-hand sides
+    Shared,
+    /// Periodic tridiagonal systems
+    Periodic,
+    /// Two diagonals on each side
+    Band2,
+    /// Four diagonals on each side
+    Band4,
+    /// Eight diagonals on each side
+    Band8,
+    /// All of these
+    All,
+}
+
+impl BatchShape {
+    /// The shapes of a list, with `all` replaced by all shapes.
+    pub fn listed(list: &[BatchShape]) -> Vec<BatchShape> {
+        let all = BatchShape::value_variants().iter().copied().filter(|shape| *shape != BatchShape::All);
+        if list.contains(&BatchShape::All) { all.collect() } else { list.to_vec() }
+    }
+
+    /// Number of diagonals on each side.
+    pub fn half_bandwidth(self) -> usize {
+        match self {
+            BatchShape::Band2 => 2,
+            BatchShape::Band4 => 4,
+            BatchShape::Band8 => 8,
+            _ => 1,
+        }
+    }
+
+    /// Number of diagonals.
+    pub fn diagonals(self) -> usize {
+        2 * self.half_bandwidth() + 1
+    }
+
+    /// What a title calls the systems.
+    pub fn words(self) -> &'static str {
+        match self {
+            BatchShape::Shared => "tridiagonal, one matrix,",
+            BatchShape::Periodic => "periodic",
+            BatchShape::Band2 => "pentadiagonal",
+            BatchShape::Band4 => "nine-diagonal",
+            BatchShape::Band8 => "17-diagonal",
+            BatchShape::Tridiagonal | BatchShape::All => "tridiagonal",
+        }
+    }
+}
+
+impl Display for BatchShape {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.to_possible_value().expect("no value is hidden").get_name().fmt(f)
+    }
+}
+
 /// Arguments of `bench batch`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve bench batch --quick\n  \
-    bandsolve bench batch --count 10000 --n 512 --dtype f32 --threads 1,2 --plot batch.svg")]
+    bandsolve bench batch --shapes all --dtype f64 --threads 1,2 --plot batch.svg\n  \
+    bandsolve bench batch --shapes periodic,band2 --count 10000 --n 512 --dtype f32")]
 pub struct BenchBatchArgs {
+    /// Shapes of the systems
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_values_t = [BatchShape::Tridiagonal])]
+    pub shapes: Vec<BatchShape>,
+    /// Systems with dominant diagonals instead of random ones
+    #[arg(long)]
+    pub dominant: bool,
     /// Number of systems
     #[arg(long, default_value = "4096", value_parser = size_parser)]
     pub count: usize,

@@ -33,12 +33,17 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
         0
     }
 
-    /// Compute data for solves with A or Aᵀ that the factorisation did not compute.
+    /// Compute what solves with A or Aᵀ need and the factorisation did not compute.
     ///
     /// # Errors
     /// `OutOfMemory`.
     fn prepare(&self, _a: &A, _transposed: bool) -> Result<()> {
         Ok(())
+    }
+
+    /// The first row without a pivot, if [`prepare`](Self::prepare) finds it. Otherwise [`Facts`] may name it.
+    fn singular_row(&self) -> Option<usize> {
+        None
     }
 
     /// Scratch of [`solve`](Self::solve).
@@ -106,6 +111,8 @@ pub(crate) struct Outcome<'a> {
     pub report: &'a mut Report,
     pub failures: &'a mut Failures,
     pub stack: &'a mut PodStack,
+    /// An upper bound of ‖x‖∞ for all columns, infinite if none is known.
+    pub at_most: f64,
 }
 
 /// A function that factors a matrix by one method.
@@ -150,9 +157,20 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         &self.facts
     }
 
-    /// Whether a pivot was exactly zero.
-    pub fn is_singular(&self, op: Op) -> bool {
-        self.facts.singular.is_some() || self.solver.is_singular(op != Op::Plain)
+    /// The first row without a pivot, as far as it is known.
+    fn singular_row(&self) -> Option<usize> {
+        self.facts.singular.or_else(|| self.solver.singular_row())
+    }
+
+    /// Whether a pivot was exactly zero. The matrix is factored first if it has not been needed yet.
+    pub fn proves_singular(&self, op: Op) -> Result<bool> {
+        self.solver.prepare(&self.a, op != Op::Plain)?;
+        Ok(self.is_singular(op))
+    }
+
+    /// Whether a pivot was exactly zero, as far as it is known.
+    fn is_singular(&self, op: Op) -> bool {
+        self.singular_row().is_some() || self.solver.is_singular(op != Op::Plain)
     }
 
     /// The sequential pivoted method; `None` if `self` is this method.
@@ -173,7 +191,8 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     ///
     /// # Cost
     /// The solve, and one pass over the matrix, rhs and x to measure η. A refinement step costs two passes and a solve.
-    fn solve_columns(&self, op: Op, (rhs, x): RhsAndSolution<'_, T>, outcome: &mut Outcome<'_>) -> Result<()> {
+    pub fn solve_columns(&self, op: Op, (rhs, x): RhsAndSolution<'_, T>, outcome: &mut Outcome<'_>) -> Result<()> {
+        self.solver.prepare(&self.a, op != Op::Plain)?;
         x.copy_from_slice(rhs);
         self.solve_unchecked(op, x, outcome.stack);
         if !self.facts.verify {
@@ -201,7 +220,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
 
     /// Solve columns again by the fallback, without verification. The fallback shows whether the matrix is singular.
     pub fn solve_again(&self, op: Op, (rhs, x): RhsAndSolution<'_, T>, report: &mut Report) -> Result<()> {
-        match (self.fallback(), self.facts.singular) {
+        match (self.fallback(), self.singular_row()) {
             (Some(spare), _) => {
                 report.fallback = true;
                 solve_by(spare?, op, rhs, x).map(|_| ())
@@ -265,7 +284,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
 
     /// `Ok` if x with this backward error satisfies the contract, otherwise the error to return.
     fn diagnose(&self, (backward_error, refinement_steps): (f64, usize), rhs: &[T], offset: usize) -> Result<()> {
-        let singular = self.facts.singular;
+        let singular = self.singular_row();
         if singular.is_none() && backward_error <= tolerable::<T>() {
             return Ok(());
         }
@@ -376,13 +395,14 @@ impl<T: Scalar, A: Matrix<T>> Factor<T> for Factors<T, A> {
         if self.shape().n() < self.solver.smallest() {
             return self.solve_tiny(op, (rhs, x));
         }
-        self.solver.prepare(&self.a, op != Op::Plain)?;
         let measured = if self.facts.verify { n_rhs } else { 0 };
         let (mut report, mut failures) = (Report::of(&self.facts).with_room(measured)?, Failures::default());
-        let mut outcome = Outcome { report: &mut report, failures: &mut failures, stack };
+        let at_most = f64::INFINITY;
+        let mut outcome = Outcome { report: &mut report, failures: &mut failures, stack, at_most };
         self.solver.solve_all(self, op, (rhs, x), &mut outcome)?;
+        let at_most = outcome.at_most;
         if !self.solver.looks_at_size() || (report.fallback && !self.facts.verify) {
-            report.attention = self.attention(op, (rhs, x), (report.backward_error, f64::INFINITY));
+            report.attention = self.attention(op, (rhs, x), (report.backward_error, at_most));
         }
         failures.unless(report, n_rhs)
     }
@@ -399,7 +419,10 @@ impl<T: Scalar, A: Matrix<T>> Probe<T> for Factors<T, A> {
 
     fn solve_roughly(&self, op: Op, x: &mut [T], stack: &mut PodStack) -> Result<()> {
         let pivoted = self.facts.method == Method::Pivoted;
-        match self.facts.singular {
+        if pivoted {
+            self.solver.prepare(&self.a, op != Op::Plain)?;
+        }
+        match self.singular_row() {
             Some(row) if pivoted && self.fallback.is_none() => Err(Error::Singular { row }),
             None if pivoted => {
                 self.solve_unchecked(op, x, stack);
@@ -412,8 +435,10 @@ impl<T: Scalar, A: Matrix<T>> Probe<T> for Factors<T, A> {
     fn known_determinant(&self) -> Result<Determinant<T>> {
         self.a.check_finite()?;
         // Without scaled partial pivoting, a zero pivot does not prove that A is singular.
-        let unproven = self.facts.singular.filter(|_| !self.facts.exchanges);
-        let known = match (self.facts.singular, unproven) {
+        self.solver.prepare(&self.a, false)?;
+        let singular = self.singular_row();
+        let unproven = singular.filter(|_| !self.facts.exchanges);
+        let known = match (singular, unproven) {
             (_, Some(_)) => None,
             (Some(_), None) if self.facts.method == Method::Pivoted => Some(ScaledProduct::ZERO),
             _ => self.solver.product(&self.a),

@@ -16,7 +16,7 @@ use crate::contract::verify::{Facts, Lazy, Report};
 use crate::decision::{Decision, Options, Pivoting};
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
-use crate::memory::{allocate, collected, out_of_memory, reserved};
+use crate::memory::{allocate, array, collected, reserved};
 use crate::partition::cut::{ALIGN, columns, columns_mut, cut_out, cut_out_mut, size_below, split_columns};
 use crate::partition::driver::{self, ByPartitions};
 use crate::partition::level::{CheckResults, merged, shared, wrap};
@@ -119,15 +119,15 @@ impl<T: Scalar> StoredLevel<T> {
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Option<Self>> {
         let simd = options.sweep_simd();
         let Some(tiles) = Tiles::new(rows.n(), T::lanes(simd)).filter(|_| rows.n() > tuning::SEQUENTIAL_MAX_N) else {
-            let (lu, singular) = TridiagonalLu::new(rows, Rule::new(options))?;
-            return Ok(singular.is_none().then_some(Self::Small(lu)));
+            let lu = TridiagonalLu::new(rows, Rule::new(options), None)?;
+            return Ok(lu.singular().is_none().then_some(Self::Small(lu)));
         };
         let mut end = 0;
         let ends = collected((0..tiles.count).map(|t| {
             end += stored_len::<T>(tiles.lanes, tiles.m(t));
             end
         }))?;
-        let mut factors = Array::new(end, None).ok_or_else(|| out_of_memory::<T::Real>(end))?;
+        let mut factors = array(end, None)?;
         let n = tiles.coarse();
         let (mut sub, mut diag, mut sup) = (allocate(n, T::ZERO)?, allocate(n, T::ZERO)?, allocate(n, T::ZERO)?);
         let parallel = tasks(options.threads, tiles.n);
@@ -468,6 +468,7 @@ impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for StoredRpts<T> {
         columns: RhsAndSolution<'_, T>,
         outcome: &mut Outcome<'_>,
     ) -> Result<()> {
+        self.prepare(factors.matrix(), op != Op::Plain)?;
         driver::solve_all(self, factors, op, columns, outcome)
     }
 

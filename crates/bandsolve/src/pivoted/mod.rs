@@ -34,6 +34,17 @@ impl<R: RealScalar> Rule<R> {
         }
     }
 
+    /// Scaled partial pivoting without a threshold for noise.
+    #[inline(always)]
+    pub fn usual() -> Self {
+        Self { scaled: true, exchange: R::ONE, noise: R::ZERO }
+    }
+
+    /// Whether this is [`usual`](Self::usual).
+    pub fn is_usual(&self) -> bool {
+        self.scaled && self.exchanges() && self.noise == R::ZERO
+    }
+
     /// Whether rows may be exchanged.
     pub fn exchanges(&self) -> bool {
         self.exchange != R::ZERO

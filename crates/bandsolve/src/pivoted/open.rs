@@ -1,92 +1,340 @@
-//! LU of an open tridiagonal matrix.
+//! LU of an open tridiagonal matrix, from both ends at once.
 
 use super::{BitMask, Rule};
 use crate::contract::determinant::ScaledProduct;
 use crate::error::Result;
-use crate::memory::allocate;
+use crate::memory::array;
+use crate::tuning::PIVOTED_STEPS;
 use bandsolve_kernel::Scalar;
+use bandsolve_kernel::memory::{Array, MemoryPool};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::reciprocal;
+use core::ops::Range;
+use smallvec::SmallVec;
+
+/// The order of elimination: unknowns 0, 1, … downwards and n−1, n−2, … upwards, to the unknown `middle` in which both meet.
+///
+/// Each step waits for the pivot of the step before. The two eliminations do not wait for each other, so that they take the time of one.
+///
+/// ```text
+/// step    unknown     its rows
+///  k      k           the running row of the upper half, k+1
+///  k      last − k    the running row of the lower half, last − k − 1
+/// ```
+///
+/// If n is odd, the lower half eliminates one more unknown, n−1, before step 0. After all steps, unknown `middle` − 1 is eliminated from the
+/// two running rows, and one row with unknown `middle` is left.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    middle: usize,
+    /// The unknown that step 0 eliminates from below.
+    last: usize,
+    steps: usize,
+}
+
+impl Order {
+    /// The order for n ≥ 1 rows.
+    fn new(n: usize) -> Self {
+        let middle = n / 2;
+        let steps = middle.saturating_sub(1);
+        Self { middle, last: middle + steps, steps }
+    }
+
+    /// The unknown n−1 if it is eliminated before step 0.
+    fn first(&self, n: usize) -> Option<usize> {
+        (self.last + 1 < n).then_some(n - 1)
+    }
+
+    /// The unknowns of step `k`.
+    fn unknowns(&self, k: usize) -> [usize; 2] {
+        [k, self.last - k]
+    }
+
+    /// The rows that are read in step `k`.
+    fn rows(&self, k: usize) -> [usize; 2] {
+        [k + 1, self.last - k - 1]
+    }
+}
+
+/// The row of one half to which multiples of others have been added so far.
+#[derive(Debug, Clone, Copy)]
+struct Running<T> {
+    /// The entries of the unknown that is eliminated next and of the one after it.
+    entries: [T; 2],
+    rhs: T,
+}
+
+/// A row of U, and how it was found.
+#[derive(Debug, Clone, Copy)]
+struct Eliminated<T> {
+    /// 1/u, and the entries of the next two unknowns towards the middle.
+    upper: [T; 3],
+    rhs: T,
+    multiplier: T,
+    /// Whether the other row became the row of U.
+    exchange: BitMask,
+    singular: bool,
+}
+
+impl<T: Scalar> Running<T> {
+    /// Eliminate an unknown: subtract the row with its larger entry from the one with its smaller entry, this row or `other`.
+    #[inline(always)]
+    fn eliminate(&mut self, (other, rhs): ([T; 3], T), rule: Rule<T::Real>) -> Eliminated<T> {
+        let (p, c) = (rule.denoise(self.entries[0]), rule.denoise(other[0]));
+        let exchange = rule.prefers(c, p);
+        let (u0, l0) = exchange.exchange(p, c);
+        let (u1, l1) = exchange.exchange(self.entries[1], other[1]);
+        let (u2, l2) = exchange.exchange(T::ZERO, other[2]);
+        let (y, r) = exchange.exchange(self.rhs, rhs);
+        let inverse = reciprocal(u0);
+        let multiplier = l0 * inverse;
+        *self = Self { entries: [l1 - multiplier * u1, l2 - multiplier * u2], rhs: r - multiplier * y };
+        Eliminated { upper: [inverse, u1, u2], rhs: y, multiplier, exchange, singular: u0 == T::ZERO }
+    }
+}
+
+/// The matrix and the right-hand side.
+///
+/// `USUAL` is for [`Rule::usual`], which takes fewer operations than any rule.
+#[derive(Clone, Copy)]
+struct System<'a, T: Scalar, const USUAL: bool> {
+    rows: Rows<'a, T>,
+    rhs: &'a [T],
+    rule: Rule<T::Real>,
+}
+
+/// The rows that one half reads in its steps, in the order of the matrix.
+struct Part<'a, T> {
+    /// The entries of the unknown that is eliminated.
+    outer: &'a [T],
+    diag: &'a [T],
+    inner: &'a [T],
+    rhs: &'a [T],
+}
+
+/// The rows of U before the first step and after the last one, with their unknowns, and the scales of the first rows.
+struct Few<T: Scalar> {
+    rows: SmallVec<[(usize, Eliminated<T>); 3]>,
+    scales: SmallVec<[(usize, T::Real); 3]>,
+}
+
+impl<'a, T: Scalar, const USUAL: bool> System<'a, T, USUAL> {
+    #[inline(always)]
+    fn rule(&self) -> Rule<T::Real> {
+        if USUAL { Rule::usual() } else { self.rule }
+    }
+
+    /// Scale a row and its right-hand side. Returns the scale, too.
+    #[inline(always)]
+    fn scaled(&self, row: [T; 3], rhs: T) -> (([T; 3], T), T::Real) {
+        let row = row.map(|v| if T::COMPLEX && self.rows.conj { Scalar::conj(v) } else { v });
+        let scale = self.rule().scale_of((row[0], row[1], row[2]));
+        ((row.map(|v| v.scale(scale)), rhs.scale(scale)), scale)
+    }
+
+    /// The first and the last rows that are read before step 0.
+    fn load(&self, i: usize, reversed: bool) -> (([T; 3], T), T::Real) {
+        let (sub, diag, sup) = Rows { conj: false, ..self.rows }.row(i);
+        self.scaled(if reversed { [sup, diag, sub] } else { [sub, diag, sup] }, self.rhs[i])
+    }
+
+    /// What precedes step 0. Returns the running rows.
+    fn begin(&self, order: Order) -> ([Running<T>; 2], Few<T>) {
+        let n = self.rows.n();
+        let mut few = Few { rows: SmallVec::new(), scales: SmallVec::new() };
+        let mut running = [0, n - 1].map(|i| {
+            let (([_, diag, next], rhs), scale) = self.load(i, i > 0);
+            few.scales.push((i, scale));
+            Running { entries: [diag, next], rhs }
+        });
+        if let Some(first) = order.first(n) {
+            let (row, scale) = self.load(first - 1, true);
+            few.scales.push((first - 1, scale));
+            few.rows.push((first, running[1].eliminate(row, self.rule())));
+        }
+        (running, few)
+    }
+
+    /// What follows the last step.
+    fn end(&self, order: Order, [mut above, mut below]: [Running<T>; 2], few: &mut Few<T>) {
+        if order.middle > 0 {
+            let other = [below.entries[1], below.entries[0], T::ZERO];
+            few.rows.push((order.middle - 1, above.eliminate((other, below.rhs), self.rule())));
+            below = above;
+        }
+        // A row of zeros changes nothing.
+        few.rows.push((order.middle, below.eliminate(([T::ZERO; 3], T::ZERO), self.rule())));
+    }
+
+    /// The rows that both halves read in all steps.
+    #[inline(always)]
+    fn parts(&self, order: Order) -> [Part<'a, T>; 2] {
+        let Rows { sub, diag, sup, .. } = self.rows;
+        // Without a step, there may be no row 1.
+        let start = order.steps.min(1);
+        let above = start..start + order.steps;
+        let below = order.last - order.steps..order.last;
+        let neighbours = |rows: &Range<usize>| rows.start.max(1) - 1..rows.end.max(1) - 1;
+        [
+            Part {
+                outer: &sub[neighbours(&above)],
+                diag: &diag[above.clone()],
+                inner: &sup[above.clone()],
+                rhs: &self.rhs[above],
+            },
+            Part {
+                outer: &sup[below.clone()],
+                diag: &diag[below.clone()],
+                inner: &sub[neighbours(&below)],
+                rhs: &self.rhs[below],
+            },
+        ]
+    }
+
+    /// The first row without a pivot in an elimination from above alone.
+    fn first_without_pivot(&self) -> Option<usize> {
+        let n = self.rows.n();
+        let (([_, diag, next], rhs), _) = self.load(0, false);
+        let mut running = Running { entries: [diag, next], rhs };
+        (0..n).find(|i| {
+            let other = if i + 1 < n { self.load(i + 1, false).0 } else { ([T::ZERO; 3], T::ZERO) };
+            running.eliminate(other, self.rule()).singular
+        })
+    }
+
+    /// Eliminate the unknowns of step `k`, and call `keep` with the half, the row of U, and the scale of the row that was read.
+    #[inline(always)]
+    fn step(
+        &self,
+        [above, below]: &[Part<'a, T>; 2],
+        k: usize,
+        running: &mut [Running<T>; 2],
+        mut keep: impl FnMut(usize, Eliminated<T>, T::Real),
+    ) {
+        let opposite = below.diag.len() - 1 - k;
+        for (half, (part, i)) in [(above, k), (below, opposite)].into_iter().enumerate() {
+            let (row, scale) = self.scaled([part.outer[i], part.diag[i], part.inner[i]], part.rhs[i]);
+            keep(half, running[half].eliminate(row, self.rule()), scale);
+        }
+    }
+}
+
+/// x_k = (y_k − u_k,k+1 x_k+1 − u_k,k+2 x_k+2) / u_kk, where `known` are the two unknowns towards the middle. Returns x_k with the next one.
+#[inline(always)]
+fn back<T: Scalar>([inverse, u1, u2]: [T; 3], y: T, known: [T; 2]) -> [T; 2] {
+    [(y - u2 * known[1] - u1 * known[0]) * inverse, known[0]]
+}
 
 /// Factors of an open tridiagonal matrix.
 ///
-/// S scales the rows, and Pᵢ exchanges rows i and i+1 or does nothing. Elimination from the top gives
+/// S scales the rows. Each step Pₖ exchanges two rows or does nothing, and then Lₖ subtracts a multiple of one from the other:
 ///
 /// ```text
 /// Lₙ₋₂ Pₙ₋₂ ⋯ L₀ P₀ S A = U
 /// ```
 ///
-/// where Lᵢ subtracts `multiplier[i]` times row i from row i+1, and U has two superdiagonals.
+/// The rows of U have two entries beside the diagonal, towards the middle.
 ///
 /// # Source
-/// LAPACK `gttrf`, `gttrs`, with rows equilibrated first.
+/// LAPACK `gttrf`, `gttrs`, with rows equilibrated first, and from both ends as in LINPACK's `ptsl` (Dongarra, Bunch, Moler & Stewart, *LINPACK
+/// Users' Guide*, 1979).
 #[derive(Debug)]
 pub(crate) struct Open<T: Scalar> {
-    scale: Vec<T::Real>,
-    exchange: Vec<bool>,
-    multiplier: Vec<T>,
-    /// 1/u_ii, u_i,i+1, u_i,i+2.
-    upper: Vec<[T; 3]>,
+    scale: Array<T::Real>,
+    /// For each unknown: 1 if rows were exchanged before it was eliminated.
+    exchange: Array<u8>,
+    multiplier: Array<T>,
+    /// For each unknown 1/u, and the entries of the next two unknowns towards the middle.
+    upper: Array<T>,
+    /// The first row without a pivot.
+    singular: Option<usize>,
 }
 
 impl<T: Scalar> Open<T> {
-    /// Factor the matrix and return the first row without a pivot, too.
+    /// Memory for the factors of a matrix of n rows, without factors.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn empty(n: usize, pool: Option<&MemoryPool>) -> Result<Self> {
+        let (scale, exchange, upper) = (array(n, pool)?, array(n, pool)?, array(n.saturating_mul(3), pool)?);
+        Ok(Self { scale, exchange, multiplier: array(n, pool)?, upper, singular: None })
+    }
+
+    /// Factor the matrix.
     ///
     /// # Cost
     /// Per row: 1 division, 6 other operations and 2 exchanges of values; 3 words read, 5 written.
-    pub fn new(a: Rows<'_, T>, rule: Rule<T::Real>) -> Result<(Self, Option<usize>)> {
-        let n = a.n();
-        let mut f = Self {
-            scale: allocate(n, T::Real::ONE)?,
-            exchange: allocate(n.saturating_sub(1), false)?,
-            multiplier: allocate(n.saturating_sub(1), T::ZERO)?,
-            upper: allocate(n, [T::ZERO; 3])?,
-        };
-        let mut singular = None;
-        if n == 0 {
-            return Ok((f, singular));
-        }
-        // The entries of the running row in columns i and i+1.
-        let (_, mut p0, mut p1) = f.load(&a, 0, rule);
-        for i in 0..n - 1 {
-            let (c0, c1, c2) = f.load(&a, i + 1, rule);
-            let (p, c) = (rule.denoise(p0), rule.denoise(c0));
-            let exchange = rule.prefers(c, p);
-            let (u0, l0) = exchange.exchange(p, c);
-            let (u1, l1) = exchange.exchange(p1, c1);
-            let (u2, l2) = exchange.exchange(T::ZERO, c2);
-            if u0 == T::ZERO {
-                singular = singular.or(Some(i));
-            }
-            let inverse = reciprocal(u0);
-            let multiplier = l0 * inverse;
-            f.upper[i] = [inverse, u1, u2];
-            f.multiplier[i] = multiplier;
-            f.exchange[i] = exchange.is_set();
-            p0 = l1 - multiplier * u1;
-            p1 = l2 - multiplier * u2;
-        }
-        let last = rule.denoise(p0);
-        if last == T::ZERO {
-            singular = singular.or(Some(n - 1));
-        }
-        f.upper[n - 1] = [reciprocal(last), T::ZERO, T::ZERO];
-        Ok((f, singular))
+    pub fn factor(&mut self, rows: Rows<'_, T>, rule: Rule<T::Real>) {
+        // Of the elimination of a right-hand side, nothing is kept.
+        self.eliminate((rows, rule), rows.diag, |_, _| {});
     }
 
-    /// Return the scaled row `i` and store its scale.
-    #[inline(always)]
-    fn load(&mut self, a: &Rows<'_, T>, i: usize, rule: Rule<T::Real>) -> (T, T, T) {
-        let (sub, diag, sup) = a.row(i);
-        let scale = rule.scale_of((sub, diag, sup));
-        self.scale[i] = scale;
-        (sub.scale(scale), diag.scale(scale), sup.scale(scale))
+    /// Factor the matrix and solve A·x = d. Each bit of x is that of [`solve`](Self::solve). Whenever more unknowns are known, `solved` is
+    /// called with x and the range of all that are known.
+    ///
+    /// # Cost
+    /// Less than that of [`factor`](Self::factor) and `solve`: L is not read.
+    pub fn factor_and_solve(
+        &mut self,
+        of: (Rows<'_, T>, Rule<T::Real>),
+        (rhs, x): (&[T], &mut [T]),
+        solved: impl FnMut(&[T], Range<usize>),
+    ) {
+        self.eliminate(of, rhs, |unknown, y| x[unknown] = y);
+        self.back(x, solved);
+    }
+
+    /// Compute the factors, and call `keep` with each unknown and the right-hand side of its row of U.
+    fn eliminate(&mut self, (rows, rule): (Rows<'_, T>, Rule<T::Real>), rhs: &[T], keep: impl FnMut(usize, T)) {
+        match () {
+            () if rows.n() == 0 => {}
+            () if rule.is_usual() => self.eliminate_by(System::<T, true> { rows, rhs, rule }, keep),
+            () => self.eliminate_by(System::<T, false> { rows, rhs, rule }, keep),
+        }
+    }
+
+    fn eliminate_by<const USUAL: bool>(&mut self, system: System<'_, T, USUAL>, mut keep: impl FnMut(usize, T)) {
+        let order = Order::new(system.rows.n());
+        let (scales, exchanges, multipliers) = (&mut *self.scale, &mut *self.exchange, &mut *self.multiplier);
+        let (uppers, mut singular) = (self.upper.as_chunks_mut::<3>().0, None);
+        let mut store = |unknown: usize, row: Eliminated<T>| {
+            if row.singular {
+                singular = Some(singular.map_or(unknown, |first| unknown.min(first)));
+            }
+            uppers[unknown] = row.upper;
+            multipliers[unknown] = row.multiplier;
+            exchanges[unknown] = u8::from(row.exchange.is_set());
+            keep(unknown, row.rhs);
+        };
+        let (mut running, mut few) = system.begin(order);
+        let parts = system.parts(order);
+        for k in 0..order.steps {
+            system.step(&parts, k, &mut running, |half, row, scale| {
+                scales[order.rows(k)[half]] = scale;
+                store(order.unknowns(k)[half], row);
+            });
+        }
+        system.end(order, running, &mut few);
+        few.scales.iter().for_each(|(row, scale)| scales[*row] = *scale);
+        few.rows.into_iter().for_each(|(unknown, row)| store(unknown, row));
+        // Rows are counted in the order of LAPACK. Only rounding can find a pivot for all of them in that order.
+        self.singular = singular.map(|row| system.first_without_pivot().unwrap_or(row));
+    }
+
+    /// The first row without a pivot.
+    pub fn singular(&self) -> Option<usize> {
+        self.singular
+    }
+
+    /// The rows of U.
+    fn upper(&self) -> &[[T; 3]] {
+        self.upper.as_chunks().0
     }
 
     /// Return det A.
     pub fn product(&self) -> ScaledProduct {
-        let exchanges = self.exchange.iter().filter(|exchange| **exchange).count();
-        ScaledProduct::of_factors(self.upper.iter().map(|row| row[0]), &self.scale, exchanges)
+        let exchanges = self.exchange.iter().filter(|exchange| **exchange != 0).count();
+        ScaledProduct::of_factors(self.upper().iter().map(|row| row[0]), &self.scale, exchanges)
     }
 
     /// Solve A·x = x in place.
@@ -94,29 +342,59 @@ impl<T: Scalar> Open<T> {
     /// # Cost
     /// Per row: 8 operations; 6 words of factors read, x read and written twice.
     pub fn solve(&self, x: &mut [T]) {
-        let n = self.upper.len();
+        let n = x.len();
         if n == 0 {
             return;
         }
-        // L: combine the running right-hand side with the next one.
-        let mut run = x[0].scale(self.scale[0]);
-        let factors = self.multiplier.iter().zip(&self.exchange).zip(&self.scale[1..]);
-        for (i, ((&multiplier, &exchange), &scale)) in factors.enumerate() {
-            let exchange = BitMask::from_bool(exchange);
-            let next = x[i + 1].scale(scale);
-            // Exchanging the coefficients of other − multiplier·pivot keeps the exchange off the critical path.
-            let (of_run, of_next) = exchange.exchange(-multiplier, T::ONE);
-            (x[i], _) = exchange.exchange(run, next);
-            run = of_run * run + of_next * next;
+        let (order, scale, exchange, multiplier) = (Order::new(n), &*self.scale, &*self.exchange, &*self.multiplier);
+        let scaled = |x: &[T], i: usize| x[i].scale(scale[i]);
+        // Eliminate an unknown from the right-hand sides of two rows. Returns the one that belongs to U, and the other.
+        let forward = |unknown: usize, running: T, other: T| {
+            let (y, r) = BitMask::from_bool(exchange[unknown] != 0).exchange(running, other);
+            (y, r - multiplier[unknown] * y)
+        };
+        let mut running = [scaled(x, 0), scaled(x, n - 1)];
+        if let Some(first) = order.first(n) {
+            (x[first], running[1]) = forward(first, running[1], scaled(x, first - 1));
         }
-        x[n - 1] = run;
-        // U: x_i = (y_i − u_i,i+1 x_i+1 − u_i,i+2 x_i+2) / u_ii
-        let (mut x1, mut x2) = (T::ZERO, T::ZERO);
-        for (x, &[inverse, u1, u2]) in x.iter_mut().zip(&self.upper).rev() {
-            let x0 = (*x - u2 * x2 - u1 * x1) * inverse;
-            *x = x0;
-            (x1, x2) = (x0, x1);
+        for k in 0..order.steps {
+            for half in 0..2 {
+                let (unknown, row) = (order.unknowns(k)[half], order.rows(k)[half]);
+                (x[unknown], running[half]) = forward(unknown, running[half], scaled(x, row));
+            }
         }
+        x[order.middle] = running[1];
+        if order.middle > 0 {
+            (x[order.middle - 1], x[order.middle]) = forward(order.middle - 1, running[0], running[1]);
+        }
+        self.back(x, |_, _| {});
+    }
+
+    /// Solve U·x = x in place, from the middle. Whenever more unknowns are known, `solved` is called with x and the range of all that are known.
+    fn back(&self, x: &mut [T], mut solved: impl FnMut(&[T], Range<usize>)) {
+        let n = x.len();
+        if n == 0 {
+            return;
+        }
+        let (order, upper) = (Order::new(n), self.upper());
+        let mut known = meet(order, x, upper);
+        let mut end = order.steps;
+        while end > 0 {
+            let steps = end.saturating_sub(PIVOTED_STEPS)..end;
+            for k in steps.clone().rev() {
+                for (known, unknown) in known.iter_mut().zip(order.unknowns(k)) {
+                    *known = back(upper[unknown], x[unknown], *known);
+                    x[unknown] = known[0];
+                }
+            }
+            end = steps.start;
+            let [first, last] = order.unknowns(end);
+            solved(x, first..last + 1);
+        }
+        if let Some(first) = order.first(n) {
+            [x[first], _] = back(upper[first], x[first], known[1]);
+        }
+        solved(x, 0..n);
     }
 
     /// Solve Aᵀ·x = x in place.
@@ -124,29 +402,67 @@ impl<T: Scalar> Open<T> {
     /// # Cost
     /// That of [`solve`](Self::solve).
     pub fn solve_transpose(&self, x: &mut [T]) {
-        let n = self.upper.len();
+        let n = x.len();
         if n == 0 {
             return;
         }
-        // Uᵀ: z_i = (x_i − u_i−1,i z_i−1 − u_i−2,i z_i−2) / u_ii. `ahead` is the contribution of earlier rows to rows i and i+1.
-        let mut ahead = [T::ZERO; 2];
-        for (x, &[inverse, u1, u2]) in x.iter_mut().zip(&self.upper) {
-            let z = (*x - ahead[0]) * inverse;
-            *x = z;
-            ahead = [ahead[1] + u1 * z, u2 * z];
+        let (order, upper, scale) = (Order::new(n), self.upper(), &*self.scale);
+        let (exchange, multiplier) = (&*self.exchange, &*self.multiplier);
+        // Uᵀ: z_k = (x_k − Σ u_jk z_j) / u_kk. The sums of one half for its next two unknowns are carried along.
+        let carry = |x: &mut [T], unknown: usize, sums: [T; 2]| {
+            let [inverse, u1, u2] = upper[unknown];
+            let z = (x[unknown] - sums[0]) * inverse;
+            x[unknown] = z;
+            [sums[1] + u1 * z, u2 * z]
+        };
+        let mut sums = [[T::ZERO; 2]; 2];
+        if let Some(first) = order.first(n) {
+            sums[1] = carry(x, first, sums[1]);
         }
-        // Lᵀ, exchanges and scales, from the bottom.
-        let mut below = x[n - 1];
-        for i in (0..n - 1).rev() {
-            let exchange = BitMask::from_bool(self.exchange[i]);
-            let multiplier = self.multiplier[i];
-            let (_, lower) = exchange.exchange(x[i] - multiplier * below, below);
-            x[i + 1] = lower.scale(self.scale[i + 1]);
-            // The upper of the two results, again with the exchange in the coefficients.
-            let (of_below, _) = exchange.exchange(-multiplier, T::ONE);
-            let (of_x, _) = exchange.exchange(T::ONE, T::ZERO);
-            below = of_below * below + of_x * x[i];
+        for k in 0..order.steps {
+            for (sums, unknown) in sums.iter_mut().zip(order.unknowns(k)) {
+                *sums = carry(x, unknown, *sums);
+            }
         }
-        x[0] = below.scale(self.scale[0]);
+        let [mut above, below] = sums;
+        if order.middle > 0 {
+            above = carry(x, order.middle - 1, [above[0] + below[1], above[1]]);
+        }
+        carry(x, order.middle, [above[0] + below[0], T::ZERO]);
+        // Lᵀ, exchanges and scales, from the middle. Returns what belongs to the running row, and to the other row.
+        let backward = |unknown: usize, z: T, other: T| {
+            BitMask::from_bool(exchange[unknown] != 0).exchange(z - multiplier[unknown] * other, other)
+        };
+        let mut running = [T::ZERO, x[order.middle]];
+        if order.middle > 0 {
+            running = backward(order.middle - 1, x[order.middle - 1], x[order.middle]).into();
+        }
+        let mut step = |half: usize, unknown: usize, row: usize| {
+            let (of_running, of_row) = backward(unknown, x[unknown], running[half]);
+            (running[half], x[row]) = (of_running, of_row.scale(scale[row]));
+        };
+        for k in (0..order.steps).rev() {
+            (0..2).for_each(|half| step(half, order.unknowns(k)[half], order.rows(k)[half]));
+        }
+        if let Some(first) = order.first(n) {
+            step(1, first, first - 1);
+        }
+        x[n - 1] = running[1].scale(scale[n - 1]);
+        if order.middle > 0 {
+            x[0] = running[0].scale(scale[0]);
+        }
     }
+}
+
+/// Solve for the unknowns `middle` and `middle` − 1, whose right-hand sides are in x. Returns the last two unknowns of each half.
+fn meet<T: Scalar>(order: Order, x: &mut [T], upper: &[[T; 3]]) -> [[T; 2]; 2] {
+    let middle = order.middle;
+    let below = back(upper[middle], x[middle], [T::ZERO; 2]);
+    x[middle] = below[0];
+    if middle == 0 {
+        return [[T::ZERO; 2], below];
+    }
+    let above = back(upper[middle - 1], x[middle - 1], below);
+    x[middle - 1] = above[0];
+    [above, [below[0], above[0]]]
 }

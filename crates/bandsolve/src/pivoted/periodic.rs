@@ -39,14 +39,16 @@ pub(crate) struct Periodic<T: Scalar> {
     scale: Vec<T::Real>,
     steps: Vec<PeriodicStep<T>>,
     tail: Tail<T>,
+    /// The first row without a pivot.
+    singular: Option<usize>,
 }
 
 impl<T: Scalar> Periodic<T> {
-    /// Factor the matrix and return the first row without a pivot, too.
+    /// Factor the matrix.
     ///
     /// # Cost
     /// Per row: 1 division, 22 other operations and 10 exchanges of values; 3 words read, 9 written.
-    pub fn new(a: Rows<'_, T>, rule: Rule<T::Real>) -> Result<(Self, Option<usize>)> {
+    pub fn new(a: Rows<'_, T>, rule: Rule<T::Real>) -> Result<Self> {
         let n = a.n();
         let mut scale = allocate(n, T::Real::ONE)?;
         let mut load = |i: usize| {
@@ -85,7 +87,12 @@ impl<T: Scalar> Periodic<T> {
         }
         let tail = Tail::new(rows, size, rule);
         singular = singular.or(tail.singular.map(|k| n - size + k));
-        Ok((Self { scale, steps, tail }, singular))
+        Ok(Self { scale, steps, tail, singular })
+    }
+
+    /// The first row without a pivot.
+    pub fn singular(&self) -> Option<usize> {
+        self.singular
     }
 
     /// Return det A.

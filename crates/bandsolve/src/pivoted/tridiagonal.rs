@@ -5,22 +5,30 @@ use super::open::Open;
 use super::periodic::Periodic;
 use crate::contract::Op;
 use crate::contract::determinant::ScaledProduct;
-use crate::contract::factors::{Factors, Solver};
+use crate::contract::factors::{Factors, Outcome, RhsAndSolution, Solver};
+use crate::contract::measure::{measure, measure_rows};
 use crate::contract::probe::Probe;
+use crate::contract::refine::accepted_at_once;
 use crate::contract::verify::{Facts, refinement_scratch};
 use crate::decision::{Decision, Pivoting};
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
-use bandsolve_kernel::Scalar;
+use bandsolve_kernel::exact::{RunningMaximum, ScaledNorm};
+use bandsolve_kernel::memory::MemoryPool;
 use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::largest_peak;
+use bandsolve_kernel::{RealScalar, Scalar};
+use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Factors P·S·A = L·U of a tridiagonal matrix, computed row by row.
 ///
 /// With scaled partial pivoting, S has powers of two on its diagonal so that the largest entry of each row is in \[2, 4); otherwise
 /// S = I. Multiplying rows by powers of two therefore changes neither the pivots nor any bit of x. The same factors solve transposed
 /// systems. Exchanges select values, without branches.
+///
+/// An open matrix is factored when it is first needed, together with the first right-hand side if there is only one.
 ///
 /// # Shapes
 /// Right-hand sides are n × n_rhs, column-major.
@@ -30,14 +38,15 @@ use std::sync::Arc;
 /// 14 flops and 8 words.
 ///
 /// # Errors
-/// [`OutOfMemory`](crate::Error::OutOfMemory) from [`factor`]. The solves report a matrix that is singular or not finite. Without
-/// verification, they only report a singular one.
+/// The solves report a matrix that is singular or not finite, and a lack of memory. Without verification, they only report a singular one.
 ///
 /// # Source
 /// LAPACK `gttrf`, `gttrs`. The periodic form keeps two running rows.
 #[derive(Debug)]
 struct Lu<T: Scalar> {
-    factors: TridiagonalLu<T>,
+    factors: OnceLock<TridiagonalLu<T>>,
+    /// The memory for the factors of an open matrix, until they are computed. Solves allocate nothing.
+    memory: Mutex<Option<Open<T>>>,
     decision: Decision,
 }
 
@@ -49,15 +58,25 @@ pub(crate) enum TridiagonalLu<T: Scalar> {
 }
 
 impl<T: Scalar> TridiagonalLu<T> {
-    /// Factor the matrix. Also returns the first row without a pivot.
+    /// Factor the matrix.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn new(rows: &Rows<'_, T>, rule: Rule<T::Real>) -> Result<(Self, Option<usize>)> {
-        if rows.periodic {
-            Periodic::new(*rows, rule).map(|(lu, singular)| (Self::Periodic(lu), singular))
+    pub fn new(rows: &Rows<'_, T>, rule: Rule<T::Real>, pool: Option<&MemoryPool>) -> Result<Self> {
+        Ok(if rows.periodic {
+            Self::Periodic(Periodic::new(*rows, rule)?)
         } else {
-            Open::new(*rows, rule).map(|(lu, singular)| (Self::Open(lu), singular))
+            let mut lu = Open::empty(rows.n(), pool)?;
+            lu.factor(*rows, rule);
+            Self::Open(lu)
+        })
+    }
+
+    /// The first row without a pivot.
+    pub fn singular(&self) -> Option<usize> {
+        match self {
+            Self::Open(lu) => lu.singular(),
+            Self::Periodic(lu) => lu.singular(),
         }
     }
 
@@ -78,11 +97,8 @@ pub(crate) fn factor<'m, T: Scalar>(
     decision: &Decision,
     a: Arc<Tridiagonal<'m, T>>,
 ) -> Result<Factors<T, Tridiagonal<'m, T>>> {
-    let rule = Rule::new(&decision.options);
-    let mut facts = Facts::pivoted(decision);
-    let lu;
-    (lu, facts.singular) = TridiagonalLu::new(&a.rows(), rule)?;
-    let factors = Factors::new(a, facts, Lu { factors: lu, decision: decision.clone() });
+    let lu = Lu::new(&a.rows(), decision)?;
+    let factors = Factors::new(a, Facts::pivoted(decision), lu);
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 
@@ -91,14 +107,114 @@ pub(crate) fn scratch<T: Scalar>(decision: &Decision, n: usize, _n_rhs: usize) -
     Some(refinement_scratch::<T>(decision.options.verify, n))
 }
 
+impl<T: Scalar> Lu<T> {
+    fn new(rows: &Rows<'_, T>, decision: &Decision) -> Result<Self> {
+        let (factors, mut memory) = (OnceLock::new(), None);
+        if rows.periodic {
+            let lu = Periodic::new(*rows, Rule::new(&decision.options))?;
+            factors.get_or_init(|| TridiagonalLu::Periodic(lu));
+        } else {
+            memory = Some(Open::empty(rows.n(), Some(&decision.pool))?);
+        }
+        Ok(Self { factors, memory: Mutex::new(memory), decision: decision.clone() })
+    }
+
+    /// Compute the factors by `fill`, if there are none yet. Returns what it returns.
+    fn fill<R>(&self, fill: impl FnOnce(&mut Open<T>) -> R) -> Option<R> {
+        if self.factors.get().is_some() {
+            return None;
+        }
+        // A thread that comes later waits here for the factors.
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lu = memory.take()?;
+        let found = fill(&mut lu);
+        self.factors.get_or_init(|| TridiagonalLu::Open(lu));
+        Some(found)
+    }
+
+    /// Factor the matrix and solve for the first right-hand side, and measure x while it is computed. Returns upper bounds of η and of ‖x‖∞, or
+    /// `None` if the matrix is factored already, or x does not satisfy the contract.
+    fn solve_first(&self, a: &Tridiagonal<'_, T>, (rhs, x): RhsAndSolution<'_, T>) -> Option<[f64; 2]> {
+        let (rows, options) = (a.rows(), &self.decision.options);
+        let (n, mut size) = (rows.n(), T::Real::ZERO);
+        // The rows whose unknowns are known lie between the first and the last unknown that is known.
+        let (mut known, mut measured) = (n / 2..n / 2, n / 2..n / 2);
+        let mut worst = RunningMaximum::default();
+        let fused = |x: &[T], now: Range<usize>| {
+            if !options.verify {
+                return;
+            }
+            for part in [now.start..known.start, known.end..now.end] {
+                size = size.max_bits(largest_peak(&x[part]));
+            }
+            let norm = ScaledNorm::of(&[T::from_real(size)]);
+            let end = if now.end < n { now.end - 1 } else { n };
+            let inner = now.start + usize::from(now.start > 0)..end;
+            known = now;
+            for part in [inner.start..measured.start, measured.end..inner.end] {
+                worst.add(measure_rows::<T, _, false>(&rows, part, (rhs, x), &norm, false));
+            }
+            measured = inner;
+        };
+        let rule = Rule::new(options);
+        let singular = self.fill(|lu| {
+            lu.factor_and_solve((rows, rule), (rhs, &mut *x), fused);
+            lu.singular()
+        })?;
+        if singular.is_some() {
+            return None;
+        }
+        let mut eta = worst.value();
+        // ‖x‖∞ can be larger than what was known of it.
+        if !(eta <= accepted_at_once::<T>()) {
+            eta = measure(&rows, rhs, x, options.threads > 1);
+        }
+        // |v| is at most twice the larger of |Re v| and |Im v|.
+        let at_most = if options.verify { 2.0 * size.to_f64() } else { f64::INFINITY };
+        (eta <= accepted_at_once::<T>()).then_some([eta, at_most])
+    }
+}
+
 impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for Lu<T> {
     fn scratch(&self, _a: &Tridiagonal<'m, T>, _n_rhs: usize) -> StackReq {
         StackReq::EMPTY
     }
 
+    fn prepare(&self, a: &Tridiagonal<'m, T>, _transposed: bool) -> Result<()> {
+        self.fill(|lu| lu.factor(a.rows(), Rule::new(&self.decision.options)));
+        Ok(())
+    }
+
+    fn singular_row(&self) -> Option<usize> {
+        self.factors.get()?.singular()
+    }
+
+    fn solve_all(
+        &self,
+        factors: &Factors<T, Tridiagonal<'m, T>>,
+        op: Op,
+        (rhs, x): RhsAndSolution<'_, T>,
+        outcome: &mut Outcome<'_>,
+    ) -> Result<()> {
+        let a = factors.matrix();
+        if op == Op::Plain
+            && a.n() > 0
+            && rhs.len() == a.n()
+            && let Some([eta, at_most]) = self.solve_first(a, (rhs, &mut *x))
+        {
+            outcome.at_most = at_most;
+            if self.decision.options.verify {
+                outcome.record(0, Ok(eta));
+            }
+            return Ok(());
+        }
+        factors.solve_columns(op, (rhs, x), outcome)
+    }
+
     fn solve(&self, a: &Tridiagonal<'m, T>, transposed: bool, x: &mut [T], _stack: &mut PodStack) {
+        let factors = self.factors.get().expect("prepared");
         for x in x.chunks_exact_mut(a.n().max(1)) {
-            match (&self.factors, transposed) {
+            match (factors, transposed) {
                 (factors, false) => factors.solve(x),
                 (TridiagonalLu::Open(lu), true) => lu.solve_transpose(x),
                 (TridiagonalLu::Periodic(lu), true) => lu.solve_transpose(x),
@@ -107,7 +223,7 @@ impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for Lu<T> {
     }
 
     fn product(&self, _a: &Tridiagonal<'m, T>) -> Option<ScaledProduct> {
-        Some(match &self.factors {
+        Some(match self.factors.get()? {
             TridiagonalLu::Open(lu) => lu.product(),
             TridiagonalLu::Periodic(lu) => lu.product(),
         })
@@ -205,6 +321,47 @@ mod tests {
             }
         }
 
+        pub fn the_first_right_hand_side_has_the_same_bits<T: Scalar>() {
+            let mut rng = Rng(7);
+            for n in (1..12).chain([64, 65, 2051, 2052]) {
+                let a = random::<T>(&mut rng, n, false);
+                let rhs = rng.scalars::<T>(n);
+                let noise = 0.1 * T::Real::EPSILON.to_f64();
+                for plan in [
+                    Plan::new(a.shape()),
+                    Plan::new(a.shape()).pivoting(Pivoting::Partial),
+                    Plan::new(a.shape()).noise_threshold(noise),
+                    Plan::new(a.shape()).verify(false),
+                ] {
+                    let decision = plan.decision;
+                    let mut stored = rhs.clone();
+                    TridiagonalLu::new(&a.rows(), Rule::new(&decision.options), None).unwrap().solve(&mut stored);
+                    let lu = Lu::new(&a.rows(), &decision).unwrap();
+                    let mut x = vec![T::ZERO; n];
+                    let found = lu.solve_first(&a, (&rhs, &mut x));
+                    assert!(x == stored && lu.factors.get().is_some(), "{n}");
+                    if let Some([eta, at_most]) = found.filter(|_| decision.options.verify) {
+                        let measured = crate::contract::verify::backward_error(a.rows(), (&rhs, &x), false);
+                        let size = x.iter().map(|v| Scalar::abs(*v).to_f64()).fold(0.0, f64::max);
+                        assert!(eta >= measured && at_most >= size, "{n}: {eta} {measured}, {at_most} {size}");
+                    }
+                }
+            }
+        }
+
+        /// Threads that solve for the first time at once wait for each other, and get the same bits.
+        pub fn threads_share_the_factors<T: Scalar>() {
+            let mut rng = Rng(10);
+            let a = random::<T>(&mut rng, 3000, false);
+            let f = factor(&a, Pivoting::ScaledPartial);
+            let rhs = rng.scalars::<T>(3000);
+            let solutions = std::thread::scope(|scope| {
+                let threads = [(); 4].map(|()| scope.spawn(|| solve(&f, Op::Plain, &rhs).0));
+                threads.map(|thread| thread.join().unwrap())
+            });
+            assert!(solutions.iter().all(|x| *x == solutions[0]));
+        }
+
         pub fn dominant_systems_need_no_pivoting<T: Scalar>() {
             let mut rng = Rng(2);
             for (n, periodic) in [(1, false), (2, true), (3, true), (30, false), (31, true)] {
@@ -296,6 +453,8 @@ mod tests {
     }
 
     for_all_scalars!(random_systems_agree_with_dense_elimination);
+    for_all_scalars!(the_first_right_hand_side_has_the_same_bits);
+    for_all_scalars!(threads_share_the_factors);
     for_all_scalars!(dominant_systems_need_no_pivoting);
     for_all_scalars!(row_scaling_changes_nothing);
     for_all_scalars!(entries_near_the_limits_of_the_type);

@@ -112,7 +112,7 @@ pub(super) fn measure_or_solve<T: Scalar, A: Partitionable<T>>(
     let options = &decision.options;
     let error = measure(&a.equations(op, options.simd), d, x, options.threads > 1);
     let factor = A::SEQUENTIAL(&decision.with_best_pivots(), a)?;
-    if error <= good::<T>() && !factor.is_singular(op) {
+    if error <= good::<T>() && !factor.proves_singular(op)? {
         return Ok(SystemOutcome::Measured(error));
     }
     let mut memory = verify::buffer(factor.solve_scratch(1))?;

@@ -14,8 +14,9 @@ pub(crate) use sweep::{RhsColumns, RhsRows, words_at_most};
 use crate::contract::determinant::ScaledProduct;
 use crate::contract::verify::Facts;
 use crate::decision::{Decision, Pivoting};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::matrix::Banded;
+use crate::memory::array;
 use crate::pivoted::Rule;
 use crate::tuning;
 use bandsolve_kernel::band_copy::{BandCopy, CopyProgress};
@@ -25,7 +26,6 @@ use bandsolve_kernel::panel::{Largest, Update};
 use bandsolve_kernel::prefetch::Prefetcher;
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::{RealScalar, Scalar, Simd, window};
-use bytemuck::Pod;
 
 /// A rectangle of a banded matrix, counted from the first or from the last row.
 #[derive(Debug)]
@@ -328,11 +328,6 @@ impl<T: Scalar> BandLu<T> {
         let (step, height) = (self.stride + 1, self.fill + 1);
         Largest { elements, step, height, columns: width }.run_on(self.simd)
     }
-}
-
-/// An array of `len` numbers with unspecified values.
-pub(crate) fn array<U: Pod>(len: usize, pool: Option<&MemoryPool>) -> Result<Array<U>> {
-    Array::new(len, pool).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<U>()) })
 }
 
 fn larger<R: RealScalar>(a: R, b: R) -> R {
