@@ -8,10 +8,15 @@ The script prints a line for each kernel, and a line for each part of it that us
     sm_90 NAME: 64 registers, 0 B shared, 0 B spilled
     sm_90 NAME loop: 449 instructions, 1068 cycles, 1 rounds, 31 LDG, 0 STG, 0 LDS, 16 STS, 0 MUFU
 
-"loop" is an innermost loop, "around" a loop without the loops in it, and "once" the code outside of loops. "cycles" is the time of a pass for a warp that is
-alone, without the time of loads from device memory. The compiler writes into each instruction how many cycles the warp pauses after it, and for which results
-it waits before. "rounds" is how often the warp waits for loads from device memory, one wait after the other. LDG and STG load and store device memory, LDS and
-STS shared memory. MUFU computes the reciprocal for a division.
+The parts are:
+
+- loop: an innermost loop
+- around: a loop without the loops in it
+- once: the code outside of loops
+
+"cycles" is the time of a pass for a warp that is alone, without the time of loads from device memory. The compiler writes into each instruction how
+many cycles the warp pauses after it, and for which results it waits before. "rounds" is how often the warp waits for device memory, one wait after
+the other. LDG and STG load and store device memory, LDS and STS shared memory. MUFU computes the reciprocal for a division.
 """
 
 import re

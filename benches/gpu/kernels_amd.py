@@ -7,9 +7,9 @@ The script prints the line of each kernel, and lines for its loops as kernels.py
 
     gfx90a NAME loop: 449 instructions, 380 slots, 2068 cycles, 1 rounds, 16 LDG, 0 STG, 0 LDS, 16 STS, 0 MUFU
 
-"slots" is the number of turns of a scheduler that the vector instructions need. Scalar instructions, branches and memory instructions of other waves run in the
-same turns. LDG and STG load and store device memory, LDS and STS numbers in shared memory: an instruction for two numbers counts twice. MUFU computes the
-reciprocal for a division.
+"slots" is the number of turns of a scheduler that the vector instructions need. Other instructions, of other waves, run in the same turns. LDG and STG
+load and store device memory. LDS and STS load and store shared memory; an instruction for two numbers counts twice. MUFU computes the reciprocal for
+a division.
 """
 
 import re
@@ -18,8 +18,8 @@ from collections import Counter
 
 from kernels import COUNTED, LONG, Code, print_code
 
-# A scheduler issues an instruction of a wave every four cycles. A vector instruction of a wave of 64 lanes keeps a SIMD unit of 16 lanes busy for this time;
-# reciprocals, roots and products of integers take four times as long.
+# A scheduler issues an instruction of a wave every four cycles. A vector instruction of a wave of 64 lanes keeps a SIMD unit of 16 lanes busy for this
+# time. Reciprocals, roots and products of integers are assumed to take four times as long.
 TURN, SLOW_TURNS = 4, 4
 SLOW = re.compile(r"v_(rcp|rsq|sqrt|exp|log|sin|cos|mul_lo_u32|mul_hi_u32|mul_hi_i32|mad_u64_u32)")
 # Assumed cycles until a result is there: from shared memory and constants, and of spilled registers. Time of device memory is added by model.py.
@@ -100,7 +100,8 @@ def parts(text):
                 inner.update([block] if head[1] else [])
             if (instruction := " ".join(code.split())) and not re.match(r"[.\w]*:|\.", instruction):
                 runs.setdefault(at, []).append(instruction)
-        found[name] = [Code("once" if at is None else "loop" if at in inner else "around", measured(run, 1 if at is None else 2)) for at, run in runs.items()]
+        kind_of = lambda at: "once" if at is None else "loop" if at in inner else "around"
+        found[name] = [Code(kind_of(at), measured(run, 1 if at is None else 2)) for at, run in runs.items()]
     return found
 
 

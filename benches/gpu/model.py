@@ -4,8 +4,8 @@
 usage: model.py [--json | --compiled] [--kernels FILE]... [RESULTS...]
 
 FILE is what `nvcc.sh kernels FILE` or `hip.sh kernels FILE` (crates/bandsolve-gpu/tests) writes [results/kernels*.txt], and RESULTS are reports of
-`bandsolve bench gpu --json` [results/*.json]. `--compiled` prints the registers and spills of the kernels instead. The model is the section "Predicted
-speed" of docs/math/gpu.md.
+`bandsolve bench gpu --json` [results/*.json]. `--compiled` prints the registers and spills of the kernels instead. The model is the section
+"Predicted speed" of docs/math/gpu.md.
 """
 
 import json
@@ -21,8 +21,8 @@ HERE = Path(__file__).resolve().parent
 WARP = 32
 # Share of the slots of the schedulers that real code fills.
 FILLED = 0.75
-# Rows of a partition, and threads of a block (`Sizes` in tuning.rs); rows of a chunk (`CHUNK` in cut.rs), and rows that are loaded before the first of them
-# is needed (`AHEAD` in batch.cuh).
+# Rows of a partition, and threads of a block (`Sizes` in tuning.rs); rows of a chunk (`CHUNK` in cut.rs), and rows that are loaded before the first of
+# them is needed (`AHEAD` in batch.cuh).
 PARTITION, THREADS, CHUNK, AHEAD = 31, 128, 8, 4
 # Rows of a partition on chip from the second level on, and maximum rows of a system with one partition (`DEEPER_ROWS` and `ALONE` in cut.rs).
 DEEPER, ALONE = 8, 16
@@ -63,7 +63,7 @@ class Card:
         waves = -(-threads // self.wave)
         per_wave = -(-registers * self.wave // self.register_step) * self.register_step
         by_registers = SCHEDULERS * (self.registers // SCHEDULERS // per_wave) // waves
-        return min(self.blocks, self.threads // threads, by_registers, self.shared // (shared + self.reserved))
+        return min(self.blocks, self.threads // threads, by_registers, self.shared // max(shared + self.reserved, 1))
 
     def slots(self):
         """Instructions of lanes that the card issues per second."""
@@ -79,15 +79,16 @@ CARDS = [
     Card("H100", "H100", "sm_90", 3.0e12, 1.98e9, 132, 228 << 10),
     Card("H200", "H200", "sm_90", 4.3e12, 1.98e9, 132, 228 << 10),
     Card("A100-80", "A100-SXM4-80GB", "sm_80", 1.75e12, 1.41e9, 108, 164 << 10),
-    # One of the two dies of the card. A multiprocessor is a compute unit. Its registers are 512 for each of 64 lanes of a SIMD unit, and a SIMD unit runs at most
-    # 8 waves. Sources: data sheet of the AMD Instinct MI250X (clock, compute units, 3.2 TB/s of both dies), CDNA 2 instruction set reference (registers).
+    # One of the two dies of the card. A multiprocessor is a compute unit, whose four SIMD units are the schedulers. A SIMD unit has 512 registers for each
+    # of 64 lanes, and runs at most 8 waves. Sources: AMD's data sheet of the Instinct MI250X (clock, compute units, 3.2 TB/s for both dies), and LLVM's
+    # description of gfx90a (registers and waves).
     Card("MI250X, one die", "MI250X", "gfx90a", 1.3e12, 1.7e9, 110, 64 << 10, 131072, 2048, 16, 64, 1, 512, 0, 800, 300),
 ]
 
 
 @dataclass
 class Code:
-    """A part of a kernel (kernels.py): the slots of a scheduler that it takes, the cycles of a pass, and how many instructions have each of these codes."""
+    """A part of a kernel (kernels.py): the slots of a scheduler that it takes, its cycles and rounds, and how many instructions have each of these codes."""
 
     size: int
     cycles: int
@@ -113,6 +114,11 @@ class Step:
 
 
 NOTHING = Step(0, 0, 1)
+
+
+def by_all(count, threads, step):
+    """The cycles of a step for `count` rows by all threads of a block. A thread makes whole passes of a loop."""
+    return -(-count // (threads * step.rows)) * step.rows * step.cycles
 
 
 @dataclass
@@ -150,7 +156,8 @@ def read_kernels(text):
             found[arch, name].parts[kind].append(Code(value.get("slots", value["instructions"]), *counts))
         else:
             registers = value.get("VGPR", value.get("registers"))
-            found[arch, name] = Kernel(registers, value["shared"], value.get("scratch", value["spilled"]), {"loop": [], "around": [], "once": []}, value)
+            parts = {"loop": [], "around": [], "once": []}
+            found[arch, name] = Kernel(registers, value["shared"], value.get("scratch", value["spilled"]), parts, value)
     return found
 
 
@@ -215,14 +222,13 @@ class Partitioned:
         loads = [kernel.step(stage, load) for kernel in (reduce, substitute)]
         both, inward, outward = reduce.step(eliminate, load), substitute.step(down, load), substitute.step(up, load)
         check = substitute.step(write, card.cache)
-        # A sweep keeps a wave busy, however many of its lanes have a partition; loads and checks use all threads. Two warps reduce, in one wave or in two.
+        # A sweep keeps a wave busy, however many of its lanes have a partition. Two warps reduce, in one wave or in two. Loads and checks use all threads.
         sweeps = both.instructions * max(2 * WARP, card.wave) + (inward.instructions + outward.instructions) * card.wave
         instructions = sum(load.instructions for load in loads) * rows + sweeps * m + check.instructions * values
-        # A thread makes whole passes of a loop. The two sweeps of reduce run at the same time.
-        passes = lambda count, step: -(-count // (THREADS * step.rows)) * step.rows * step.cycles
-        cycles = [passes(rows, load) for load in loads]
+        # The two sweeps of reduce run at the same time.
+        cycles = [by_all(rows, THREADS, load) for load in loads]
         cycles[0] += m * both.cycles
-        cycles[1] += m * (inward.cycles + outward.cycles) + passes(values, check)
+        cycles[1] += m * (inward.cycles + outward.cycles) + by_all(values, THREADS, check)
         shared = [reduce.shared + shared_reduce, substitute.shared + shared_substitute]
         used = [
             (f"{kind}_{name}", card.resident(THREADS, kernel.registers, bytes_), kernel.registers, bytes_, kernel.spilled)
@@ -320,8 +326,8 @@ class OneBlockEach:
         [once] = kernel.parts["once"]
         passes = lambda rows, step: rows // step.rows * step.rows
         ends, n = 2 * levels[0][1], self.n
-        instructions = stage.instructions * n + (check.instructions * n) + (largest.instructions * ends + once.size) * THREADS
-        cycles = -(-n // (THREADS * stage.rows)) * stage.rows * stage.cycles + -(-n // THREADS) * check.cycles + largest.cycles * ends + once.cycles
+        instructions = (stage.instructions + check.instructions) * n + (largest.instructions * ends + once.size) * THREADS
+        cycles = sum(by_all(n, THREADS, step) for step in (stage, check)) + largest.cycles * ends + once.cycles
         for m, _ in levels:
             inner = passes(m - 2, both)
             instructions += (inner * both.instructions + reduce.size) * max(2 * WARP, card.wave)
@@ -358,9 +364,11 @@ class OneLaneEach:
         [once] = kernel.parts["once"]
         rows = self.n * lanes
         serial = [(m - 3, inward), (m - 2, outward), (self.n, largest), (self.n, check)]
-        instructions = stage.instructions * m * lanes + write.instructions * rows + once.size * THREADS + sum(count * step.instructions for count, step in serial) * card.wave
-        passes = lambda count, step: -(-count // (THREADS * step.rows)) * step.rows * step.cycles
-        cycles = passes(m * lanes, stage) + passes(rows, write) + once.cycles + sum(count * step.cycles for count, step in serial)
+        shared_work = [(m * lanes, stage), (rows, write)]
+        instructions = sum(count * step.instructions for count, step in shared_work) + once.size * THREADS
+        instructions += sum(count * step.instructions for count, step in serial) * card.wave
+        cycles = sum(by_all(count, THREADS, step) for count, step in shared_work) + once.cycles
+        cycles += sum(count * step.cycles for count, step in serial)
         total, moved = card.clock * card.multiprocessors, 5 * size
         used = [(name, resident, kernel.registers, shared, kernel.spilled)]
         return Rates(card.copy / moved, card.slots() * rows / instructions, total * resident * rows / cycles, moved, used)
@@ -404,8 +412,8 @@ class SparseProduct:
 
 @dataclass
 class Poisson:
-    """Poisson's equation in a box of n³ nodes between Dirichlet sides: transforms in shared memory along each axis, and a pass for the residuals. n + 1 is a power
-    of the largest factor of a transform."""
+    """Poisson's equation in a box of n³ nodes between Dirichlet sides: transforms in shared memory along each axis, and a pass for the residuals.
+    n + 1 is a power of the largest factor of a transform."""
 
     title: str
     system: str
@@ -422,48 +430,54 @@ class Poisson:
         return tile, min(max((points << tile) // 4, 64), 512), shared(tile)
 
     def transform(self, card, kernel, size, stride, transforms, load):
-        """Instructions and cycles of a thread block that transforms its lines, with `load` for each number, its points, and its size."""
+        """Instructions and cycles per point of a pass along the axis whose neighbors have this distance, the resident thread blocks, and the shared
+        memory of one. The pass loads each number by the step `load`. The pass in the middle transforms twice, and divides between."""
         tile, threads, shared = self.tile(card, size, stride)
         loops = kernel.parts["loop"]
         is_work = lambda loop: loop.ldg and loop.lds and loop.sts and not loop.stg and not loop.mufu
         # Before and after a transform, two values are added. Then come the steps of the factors.
         pairs = [loop for loop in loops if is_work(loop) and loop.lds > loop.sts]
-        step = max((loop for loop in loops if is_work(loop) and loop.lds % RADIX == 0), key=lambda loop: loop.size)
-        divide = next(loop for loop in loops if loop.stg and loop.mufu)
+        factor = max((loop for loop in loops if is_work(loop) and loop.lds % RADIX == 0), key=lambda loop: loop.size)
+        pair = Step(sum(loop.size for loop in pairs) / len(pairs), sum(loop.time(card.cache) for loop in pairs) / len(pairs), 1)
         n, points = self.n << tile, self.n + 1 << tile
-        pair = Step(*(sum(values) / len(pairs) for values in zip(*((loop.size, loop.time(card.cache)) for loop in pairs))), 1)
-        steps = round(math.log(self.n + 1, RADIX)) * transforms
-        work = [(n, load), (points * transforms, pair), (points // RADIX * steps, Step(step.size, step.time(card.cache), 1)), (n * transforms, pair), (n, stored(loops))]
-        work += [(n, Step(divide.size, divide.time(card.cache), 1))] if transforms == 2 else []
+        factors = round(math.log(self.n + 1, RADIX))
+        work = [(n, load), (n, stored(loops))]
+        work += [(points, pair), (n, pair), *[(points // RADIX, whole(factor, card.cache))] * factors] * transforms
+        if transforms == 2:
+            work.append((n, whole(next(loop for loop in loops if loop.stg and loop.mufu), card.cache)))
         resident = card.resident(threads, kernel.registers, shared)
-        return sum(count * one.instructions for count, one in work), sum(-(-count // threads) * one.cycles for count, one in work) / resident, n, (resident, shared)
+        instructions = sum(count * step.instructions for count, step in work)
+        return instructions / n, sum(by_all(count, threads, step) for count, step in work) / resident / n, resident, shared
 
     def rates(self, card, kernels, size):
-        kernel, residual = (compiled(kernels, card, f"{name}_f{8 * size}") for name in ("transform", "boxresidual"))
-        loops = kernel.parts["loop"]
+        names = [f"{name}_f{8 * size}" for name in ("transform", "boxresidual")]
+        kernel, residual = (compiled(kernels, card, name) for name in names)
+        n, loops = self.n, kernel.parts["loop"]
         # The first pass adds the boundary terms as it loads f. In the others, a load takes as many instructions as a store.
-        bounded = max((loop for loop in loops if loop.ldg and loop.sts and not loop.lds), key=lambda loop: loop.size)
-        plain = stored(loops)
-        plain.cycles += card.memory
-        first = Step(bounded.size, bounded.time(card.memory), 1)
-        n = self.n
-        launches = [self.transform(card, kernel, size, *of) for of in [(1, 1, first), (n, 1, plain), (n * n, 2, plain), (n, 1, plain), (1, 1, plain)]]
+        first = whole(max((loop for loop in loops if loop.ldg and loop.sts and not loop.lds), key=lambda loop: loop.size), card.memory)
+        plain = Step(stored(loops).instructions, stored(loops).cycles + card.memory, 1)
+        passes = [(1, 1, first), (n, 1, plain), (n * n, 2, plain), (n, 1, plain), (1, 1, plain)]
+        passes = [self.transform(card, kernel, size, *one) for one in passes]
         measure = max((loop for loop in residual.parts["loop"] if loop.ldg and not loop.sts), key=lambda loop: loop.size)
         shared = residual.shared + THREADS * MEASURE * 8
         resident = card.resident(THREADS, residual.registers, shared)
-        instructions = measure.size + sum(launch[0] / launch[2] for launch in launches)
-        cycles = measure.time(card.memory) / THREADS / resident + sum(launch[1] / launch[2] for launch in launches)
+        instructions = measure.size + sum(one[0] for one in passes)
+        cycles = measure.time(card.memory) / THREADS / resident + sum(one[1] for one in passes)
         # Each pass reads and writes a number per point. The residuals read two.
-        moved = (2 * len(launches) + 2) * size
-        used = [(f"transform_f{8 * size}", *launch[3][:1], kernel.registers, launch[3][1], kernel.spilled) for launch in launches[:3]]
-        used += [(f"boxresidual_f{8 * size}", resident, residual.registers, shared, residual.spilled)]
+        moved = (2 * len(passes) + 2) * size
+        used = [(names[0], one[2], kernel.registers, one[3], kernel.spilled) for one in passes]
+        used.append((names[1], resident, residual.registers, shared, residual.spilled))
         return Rates(card.copy / moved, card.slots() / instructions, card.clock * card.multiprocessors / cycles, moved, used)
+
+
+def whole(loop, load):
+    """A loop that processes one number in a pass."""
+    return Step(loop.size, loop.time(load), 1)
 
 
 def stored(loops):
     """The loop that stores a line."""
-    loop = min((loop for loop in loops if loop.stg and loop.lds and not loop.mufu), key=lambda loop: loop.size)
-    return Step(loop.size, loop.cycles, 1)
+    return whole(min((loop for loop in loops if loop.stg and loop.lds and not loop.mufu), key=lambda loop: loop.size), 0)
 
 
 FAMILIES = [
@@ -513,9 +527,10 @@ def compiled_table(kernels, rows):
     """What the kernels of the predictions use, as a table in Markdown."""
     amd = next(card for card in CARDS if card.wave == 64)
     shared = {kernel["name"]: kernel["shared"] for row in rows if row["card"] == amd.name for kernel in row["kernels"]}
-    lines = ["| kernel | sm_80 registers | sm_90 registers | gfx90a VGPRs | of these AGPRs | SGPRs | scratch bytes | waves per SIMD unit | shared bytes |", "| --- " * 9 + "|"]
+    head = ["kernel", "sm_80: registers", "sm_90: registers", "gfx90a: vector registers", "of these AGPRs", "scalar registers", "scratch", "waves"]
+    lines = ["| " + " | ".join([*head, "shared memory"]) + " |", "| --- " * 9 + "|"]
     for name in dict.fromkeys(kernel["name"] for row in rows for kernel in row["kernels"]):
-        spilled = lambda kernel: f"{kernel.registers}, {kernel.spilled} bytes spilled" if kernel.spilled else f"{kernel.registers}"
+        spilled = lambda kernel: f"{kernel.registers}, {kernel.spilled} B spilled" if kernel.spilled else f"{kernel.registers}"
         record = kernels[amd.arch, name].record
         cells = [f"`{name}`", *(spilled(kernels[arch, name]) for arch in ("sm_80", "sm_90"))]
         cells += [str(record[what]) for what in ("VGPR", "AGPR", "SGPR", "scratch", "waves")]
