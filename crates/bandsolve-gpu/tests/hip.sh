@@ -5,7 +5,7 @@
 # spilled to scratch memory, and the waves that a SIMD unit runs at the same time.
 #
 # usage: hip.sh                 compile each instance with blocks of one or two rows for one number type
-#        hip.sh all             compile all kernels
+#        hip.sh all [CARD]      compile all kernels, for both cards or for one of them
 #        hip.sh kernels FILE    compile the main kernels of the real types for gfx90a, and write their lines and those of their code to
 #                               FILE, for benches/gpu/model.py
 set -euo pipefail
@@ -28,7 +28,10 @@ awk -F '[(,]' '{
     "$work/all" >"$work/sample"
 chosen=sample
 cards=("gfx90a 64" "gfx1030 32")
-if [ "${1:-}" = all ]; then chosen=all; fi
+if [ "${1:-}" = all ]; then
+    chosen=all
+    [ -z "${2:-}" ] || mapfile -t cards < <(printf '%s\n' "${cards[@]}" | grep "^$2 ")
+fi
 if [ "${1:-}" = kernels ]; then
     chosen=modelled
     cards=("gfx90a 64")
