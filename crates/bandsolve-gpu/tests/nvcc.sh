@@ -6,8 +6,8 @@
 # usage: nvcc.sh            compile all kernels if they differ from the recorded ones; otherwise compile those for scalars of one
 #                           real and one complex type, for one GPU
 #        nvcc.sh record     compile all kernels, then record the hash of their text in nvcc.sha256
-#        nvcc.sh kernels FILE    compile the main kernels of the real types, and write their registers, shared memory, spills and inner
-#                           loops to FILE, for benches/gpu/model.py
+#        nvcc.sh kernels FILE    compile the main kernels of the real types, and write their registers, shared memory, spills and code
+#                           to FILE, for benches/gpu/model.py
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
@@ -17,14 +17,14 @@ record=$here/tests/nvcc.sha256
 text=$(cd "$here/kernels" && cat -- * | sha256sum | cut -d ' ' -f 1)
 cards=(sm_80 sm_90)
 types=(c64 c32 f64 f32)
-wanted=.
+echo . >"$work/wanted"
 if [ "${1:-}" = kernels ]; then
     types=(f64 f32)
-    wanted='^(RPTS\([fc](32|64)_(1_[14]_larger|2_1_band|4_1),|BATCH\([fc](32|64)_larger,)'
+    cp "$here/tests/modelled.grep" "$work/wanted"
 elif [ "${1:-}" != record ] && [ "$(cat "$record" 2>/dev/null)" = "$text" ]; then
     cards=(sm_90)
     types=(c64 f32)
-    wanted='^[A-Z_]*\([fc](32|64)_1(_|,)'
+    echo '^[A-Z_]*\([fc](32|64)_1(_|,)' >"$work/wanted"
     echo "The kernels did not change since all of them were compiled. Compiling a sample."
 fi
 
@@ -33,7 +33,7 @@ cuda=$("$here/tests/cuda.sh" "$work")
 # Compile each number type separately, so that two compilers run at the same time.
 compile() {
     local card=$1 type=$2 said="$work/$1-$2"
-    grep "($type" "$here/kernels/instances.h" | grep -E "$wanted" >"$said.h"
+    grep "($type" "$here/kernels/instances.h" | grep -E -f "$work/wanted" >"$said.h"
     "$cuda/bin/nvcc" -std=c++17 -arch="$card" --fmad=false -Xptxas -v -cubin -DINSTANCES="\"$said.h\"" -o "$said.cubin" \
         "$here/kernels/kernels.cu" >"$said" 2>&1 || { cat "$said"; echo "FAILED: $card, $type"; return 1; }
     # Check the spilled registers of each kernel. Kernels for blocks may spill, kernels for scalars (name_1…) may not.
@@ -45,7 +45,7 @@ compile() {
         "$said" 2>"$said.count"
 }
 export -f compile
-export work here cuda wanted
+export work here cuda
 for card in "${cards[@]}"; do printf "$card %s\n" "${types[@]}"; done | xargs -P 2 -L 1 bash -c 'compile "$0" "$1"'
 if [ "${1:-}" = kernels ]; then
     "$here/../../tests/packages.sh" "$work/venv" nvidia-cuda-nvdisasm==13.2.51 >&2
