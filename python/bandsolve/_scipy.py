@@ -129,6 +129,7 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     - `bandsolve.solve`: take a matrix of `scipy.sparse` or a dense array.
     - `bandsolve.factor_banded`: factor a matrix once, solve many times.
     - `bandsolve.solveh_banded`: solve with a positive definite matrix.
+    - `bandsolve.solve_banded_batch`: solve many systems, along any axis of `b`.
 
     Notes
     -----
@@ -143,6 +144,10 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     ```
 
     **Cost.** Time and memory are proportional to n. The function solves matrices with l ≤ 1 and u ≤ 1 as tridiagonal systems.
+
+    **Batches.** If l ≤ 8 and u ≤ 8, and each system has at most 4 right-hand sides, all systems are solved at once, as by `bandsolve.solve_batch` and
+    `bandsolve.solve_banded_batch`. These functions take other memory orders without copies. If there is one matrix, it is factored once, and copies of
+    all right-hand sides are its columns. In all other cases, the function solves one system after the other.
 
     **Accuracy and threads.** The backward error of x is at most 8 ε, or at most 64 ε after a fallback; see `bandsolve.solve_tridiagonal`. x is
     the same, bit for bit, for any number of threads.

@@ -29,8 +29,7 @@ type Det<T> = unsafe extern "C" fn(bandsolve_factor_t, *mut T, *mut f64) -> Stat
 type BatchSv<T> = unsafe extern "C" fn(i64, i64, i64, i64, u8, *const T, *const T, *const T, *mut T) -> Status;
 type BatchTrf<T> =
     unsafe extern "C" fn(i64, i64, i64, i64, u8, *const T, *const T, *const T, bandsolve_factor_t) -> Status;
-type BandBatchSv<T> =
-    unsafe extern "C" fn(i64, i64, i64, i64, *const T, i64, i64, i64, *mut T, i64, i64) -> Status;
+type BandBatchSv<T> = unsafe extern "C" fn(i64, i64, i64, i64, *const T, i64, i64, i64, *mut T, i64, i64) -> Status;
 type BandBatchTrf<T> =
     unsafe extern "C" fn(i64, i64, i64, i64, *const T, i64, i64, i64, i64, i64, bandsolve_factor_t) -> Status;
 type BatchTrs<T> = unsafe extern "C" fn(c_char, bandsolve_factor_t, *mut T) -> Status;
@@ -450,8 +449,7 @@ fn batches_of_bands<T: Lapack>() {
                 assert_eq!((status, message()), (OK, String::new()));
                 verify(&x, b'N');
                 let factor = new_factor();
-                let status =
-                    trf(n, lower, upper, count, at_ab, of_row, of_column, of_system, row, system, factor);
+                let status = trf(n, lower, upper, count, at_ab, of_row, of_column, of_system, row, system, factor);
                 assert_eq!((status, message()), (OK, String::new()));
                 ab.fill(T::ZERO);
                 for trans in [b'N', b'T', b'C'] {
@@ -501,9 +499,7 @@ fn handles_are_used_again<T: Lapack>() {
     }
 }
 
-for_all_types!(
-    tridiagonal, banded, positive_definite, blocks, batches, batches_of_bands, handles_are_used_again
-);
+for_all_types!(tridiagonal, banded, positive_definite, blocks, batches, batches_of_bands, handles_are_used_again);
 
 fn says(status: Status, expected: Status, text: &str) {
     assert_eq!(status, expected, "{}", message());

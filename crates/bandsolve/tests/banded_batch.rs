@@ -288,8 +288,7 @@ fn repaired_systems_are_named<T: Scalar>() {
     let bad = Banded::from_vec(n, lower, upper, zero_pivot).unwrap();
     // Up to 4 contiguous systems are solved one by one.
     for (count, at) in [(40, vec![0, 17, 39]), (40, vec![]), (3, vec![1, 2])] {
-        let systems: Vec<_> =
-            (0..count).map(|s| if at.contains(&s) { bad.clone() } else { good.clone() }).collect();
+        let systems: Vec<_> = (0..count).map(|s| if at.contains(&s) { bad.clone() } else { good.clone() }).collect();
         for order in ORDERS {
             let (bands, strides, layout) = stored(&systems, (n, lower, upper), order);
             let a = BandedBatch::with_strides(count, n, (lower, upper), layout, strides, &bands).unwrap();
