@@ -57,7 +57,7 @@ def check(ab, widths, rhs, axis, transpose=False, **options):
     assert report.backward_error <= (64 if report.fallback else 8) * eps(x)
     assert report.fallback == bool(report.fallback_systems)
     others = rhs.shape[:axis] + rhs.shape[axis + 1:]
-    every = np.broadcast_to(ab, others + ab.shape[-2:]).reshape(-1, *ab.shape[-2:])
+    every = np.broadcast_to(ab, others + ab.shape[-2:]).reshape(int(np.prod(others)), *ab.shape[-2:])
     # The rounding of the residual that the solver computes.
     slack = (sum(widths) + 4) * eps(x)
     for a, of_x, of_rhs in zip(every, lines(x, axis), lines(rhs, axis)):
