@@ -108,8 +108,8 @@ def solve_banded_batch(l_and_u, ab, rhs, *, axis=-1, pivoting="scaled-partial", 
 
     >>> field = np.ones((4, 300))
     >>> x = bandsolve.solve_banded_batch((2, 2), ab, field, axis=0, out=field)
-    >>> x is field, round(field[0, 299], 6)
-    (True, 0.117647)
+    >>> print(x is field, round(field[0, 299], 6))
+    True 0.131579
     """
     check_on_host(ab=ab, rhs=rhs)
     widths = band_widths(l_and_u)
@@ -181,7 +181,7 @@ def factor_banded_batch(l_and_u, ab, *, axis=-1, pivoting="scaled-partial", veri
     >>> for step in range(10):
     ...     field = lu.solve(field, out=field)
     >>> print(round(field.max(), 4))
-    0.2569
+    0.3089
     """
     check_on_host(ab=ab)
     widths = band_widths(l_and_u)
