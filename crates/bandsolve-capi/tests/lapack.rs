@@ -579,6 +579,18 @@ fn indices_are_those_of_the_caller() {
         let off = [1.0; 9];
         let status = bandsolve_dgtsv(10, 2, off.as_ptr(), diag.as_ptr(), off.as_ptr(), x.as_mut_ptr(), 12);
         says(status, not_finite, "rhs[14]");
+        // Three pentadiagonal systems with a row for each diagonal. Entry (5, 4) of the second system, then row 5 of the third one.
+        let mut ab = [1.0; 150];
+        (0..3).for_each(|s| ab[50 * s + 20..50 * s + 30].fill(9.0));
+        let mut x = [1.0; 36];
+        let solve = |ab: &[f64; 150], x: &mut [f64; 36]| {
+            bandsolve_dgbsv_batch(10, 2, 2, 3, ab.as_ptr(), 10, 1, 50, x.as_mut_ptr(), 1, 13)
+        };
+        ab[84] = f64::NAN;
+        says(solve(&ab, &mut x), not_finite, "ab[84]");
+        ab[84] = 1.0;
+        x[31] = f64::INFINITY;
+        says(solve(&ab, &mut x), not_finite, "rhs[31]");
     }
 }
 
