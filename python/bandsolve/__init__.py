@@ -10,10 +10,11 @@
 ==============================  =======================================================================
 one system                      `solve_tridiagonal`, `solve_block_tridiagonal`, `solve_banded`,
                                 `solveh_banded`; `solve` takes any sparse or dense matrix
-many systems                    `solve_batch`, along any axis of arrays of any dimension
+many systems                    `solve_batch`, `solve_banded_batch`, along any axis of arrays of any
+                                dimension
 one matrix, many solves         `factor`, `factor_tridiagonal`, `factor_banded`,
                                 `factor_block_tridiagonal`: objects of the class `Factor`;
-                                `factor_batch`
+                                `factor_batch`, `factor_banded_batch`
 splines and smoothing           `bandsolve.interpolate.CubicSpline`, `bandsolve.smooth`
 Poisson problems on boxes       `bandsolve.poisson`: `solve`, `Solver`
 eigenvalues                     `bandsolve.eigen`: `eigsh`, `eigs`, `eigh_tridiagonal`
@@ -39,6 +40,7 @@ from bandsolve._bandsolve import (
     set_num_threads,
     solve_tridiagonal,
 )
+from bandsolve._banded_batch import factor_banded_batch, solve_banded_batch
 from bandsolve._batch import BatchFactor, factor_batch, solve_batch
 from bandsolve._blocks import factor_block_tridiagonal, solve_block_tridiagonal
 from bandsolve._scipy import factor_banded, solve_banded, solveh_banded
@@ -52,6 +54,7 @@ __all__ = [
     "eigen",
     "factor",
     "factor_banded",
+    "factor_banded_batch",
     "factor_batch",
     "factor_block_tridiagonal",
     "factor_tridiagonal",
@@ -65,6 +68,7 @@ __all__ = [
     "smooth",
     "solve",
     "solve_banded",
+    "solve_banded_batch",
     "solve_batch",
     "solve_block_tridiagonal",
     "solve_tridiagonal",

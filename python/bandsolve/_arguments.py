@@ -1,4 +1,6 @@
-"""Check arguments: whole numbers, seeds of random numbers, and numbers in place of constant diagonals."""
+"""Check arguments: whole numbers, seeds of random numbers, widths of bands, number types, and numbers in place of constant diagonals."""
+
+import operator
 
 import numpy as np
 
@@ -20,6 +22,22 @@ def whole_number(name, value, least):
         shown = value if number < 10**40 else "a number of more than 40 digits"
         raise ValueError(f"{name} is {shown}, expected a whole number from {least} to {_MOST}")
     return number
+
+
+def band_widths(l_and_u):
+    """Return the numbers of diagonals below and above the main one as ints."""
+    lower, upper = (operator.index(width) for width in l_and_u)
+    if min(lower, upper) < 0 or max(lower, upper) >= 1 << 63:
+        raise ValueError(f"l and u are {lower} and {upper}, expected numbers that are not negative, below 2**63")
+    return lower, upper
+
+
+def result_type(*arrays):
+    """Return the number type of a solve: single precision if all arrays have at most single precision, else double precision."""
+    single = all(array.dtype.newbyteorder("=") in (np.float16, np.float32, np.complex64) for array in arrays)
+    if any(array.dtype.kind == "c" for array in arrays):
+        return np.dtype(np.complex64 if single else np.complex128)
+    return np.dtype(np.float32 if single else np.float64)
 
 
 def seed_of(rng, seed):

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __VERSION__: str
+BATCH_DIAGONALS: int
 
 Transpose = bool | np.bool_ | Literal["conj"]
 Method = Literal[
@@ -48,6 +49,8 @@ class Report:
     def refinement_steps(self) -> int: ...
     @property
     def fallback(self) -> bool: ...
+    @property
+    def fallback_systems(self) -> list[int]: ...
     @property
     def pivot_growth(self) -> float | None: ...
     @property
@@ -364,6 +367,21 @@ def xla_solve_tridiagonal() -> object: ...
 def target_of(
     sub: ArrayLike, diag: ArrayLike, sup: ArrayLike, rhs: ArrayLike, out: NDArray[Any] | None, overwrite_rhs: bool
 ) -> NDArray[Any] | None: ...
+def solve_banded_batch(
+    shape: tuple[int, int, int],
+    widths: tuple[int, int],
+    ab: ArrayLike,
+    rhs: ArrayLike,
+    place: Any,
+    *,
+    pivoting: str = "scaled-partial",
+    verify: bool = True,
+    threads: int | None = None,
+    transpose: Transpose | None = None,
+    out: NDArray[Any] | None = None,
+    overwrite_rhs: bool = False,
+    full_output: bool = False,
+) -> Any: ...
 def solve_batch(
     shape: tuple[int, int, int],
     sub: ArrayLike,

@@ -134,7 +134,7 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
         return gpu.solved(gpu.factor_batch, (sub, diag, sup), rhs, transpose, out, overwrite_rhs, full_output, axis=axis, periodic=periodic,
                           padded=padded, method=method, pivoting=pivoting, verify=verify, device=device, store_factors=False)
     axis, rhs = axis_number(axis, rhs, "rhs"), as_array(rhs)
-    axis = _checked_axis(axis, rhs)
+    axis = checked_axis(axis, rhs)
     n = rhs.shape[axis]
     matrix = [as_array(array) for array in repeated((sub, diag, sup), n, periodic or padded, (rhs,))]
     matrix = _padded(matrix, n, axis, rhs.ndim, periodic, padded)
@@ -148,7 +148,7 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
     return (x, report) if full_output else x
 
 
-def _checked_axis(axis, rhs):
+def checked_axis(axis, rhs):
     """The axis as a number that is not negative."""
     if rhs.ndim == 0:
         raise ValueError("rhs is a single number, expected an array with one dimension at least")
@@ -158,7 +158,7 @@ def _checked_axis(axis, rhs):
 
 
 class BatchFactor:
-    """Tridiagonal matrices, prepared to solve many batches with them. `factor_batch` returns a `BatchFactor`.
+    """Tridiagonal or banded matrices, prepared to solve many batches with them. `factor_batch` and `factor_banded_batch` return a `BatchFactor`.
 
     Notes
     -----
@@ -177,8 +177,9 @@ class BatchFactor:
      [2. 2. 2.]]
     """
 
-    def __init__(self, arrays, axis, options):
-        self._arrays, self._axis, self._options = arrays, axis, options
+    def __init__(self, solve, matrix, axis, options):
+        """`solve` is `solve_batch` or `solve_banded_batch`, and `matrix` are its arguments before the right-hand sides."""
+        self._solve, self._matrix, self._axis, self._options = solve, matrix, axis, options
 
     @keeps_labels_of("rhs")
     def solve(self, rhs, *, transpose=False, out=None, overwrite_rhs=False, full_output=False):
@@ -187,7 +188,7 @@ class BatchFactor:
         Parameters
         ----------
         rhs : array_like
-            Right-hand sides, as `bandsolve.solve_batch` takes them.
+            Right-hand sides, as `bandsolve.solve_batch` and `bandsolve.solve_banded_batch` take them.
         transpose : bool or "conj", default False
             True: solve with the transposes of the matrices. "conj": solve with their conjugate transposes.
         out : ndarray, optional
@@ -211,11 +212,11 @@ class BatchFactor:
         numpy.linalg.LinAlgError
             A matrix is singular.
         """
-        return solve_batch(*self._arrays, rhs, axis=self._axis, transpose=transpose, out=out, overwrite_rhs=overwrite_rhs,
+        return self._solve(*self._matrix, rhs, axis=self._axis, transpose=transpose, out=out, overwrite_rhs=overwrite_rhs,
                            full_output=full_output, **self._options)
 
     def __repr__(self):
-        shapes = ", ".join(str(np.shape(array)) for array in self._arrays)
+        shapes = ", ".join(str(np.shape(array)) for array in self._matrix if not isinstance(array, tuple))
         return f"BatchFactor(shapes {shapes}, axis={self._axis})"
 
 
@@ -300,7 +301,7 @@ def factor_batch(sub, diag, sup, *, axis=-1, periodic=False, padded=False, metho
         arrays = _padded(arrays, len(arrays[1]), 0, 1, periodic, padded)
         padded = not periodic
     options = dict(periodic=periodic, padded=padded, method=method, pivoting=pivoting, verify=verify, threads=threads, device=device)
-    return BatchFactor(arrays, axis, options)
+    return BatchFactor(solve_batch, arrays, axis, options)
 
 
 def first_not_finite(array):
@@ -360,32 +361,45 @@ def _broadcast(array, name, shape):
                          f"whose shape is {shape}") from None
 
 
+class MemoryOrder:
+    """The axes of an array in the order of its memory, the largest stride first. The systems run along one of them.
+
+    `order` are the axes, `back` is the inverse, and `shape` is the number of systems in axes before that of the systems, their length, and the
+    number of systems in axes after it."""
+
+    def __init__(self, array, axis):
+        self.order = sorted(range(array.ndim), key=lambda k: -abs(array.strides[k]))
+        self.back = np.argsort(self.order)
+        self.own = self.order.index(axis)
+        self.lengths = [array.shape[k] for k in self.order]
+        self.shape = math.prod(self.lengths[: self.own]), array.shape[axis], math.prod(self.lengths[self.own + 1 :])
+
+    def place(self, number, of_entry):
+        """The caller's number of a system, or the indices of an entry as text."""
+        if of_entry:
+            return ", ".join(str(index) for index in np.array(np.unravel_index(number, self.lengths))[self.back])
+        others = [k for k in range(len(self.order)) if k != self.own]
+        if not others:
+            return number
+        found = dict(zip(others, np.unravel_index(number, [self.lengths[k] for k in others])))
+        places = [k for k in self.back if k != self.own]
+        return np.ravel_multi_index([found[k] for k in places], [self.lengths[k] for k in places])
+
+
 def _in_memory_order(matrix, rhs, axis, target, options):
     """Solve with the axes of all arrays in the memory order of `rhs`. `target` is (out, overwrite_rhs)."""
-    order = sorted(range(rhs.ndim), key=lambda k: -abs(rhs.strides[k]))
-    back = np.argsort(order)
-    own = order.index(axis)
+    memory = MemoryOrder(rhs, axis)
+    order, back = memory.order, memory.back
     alone = matrix[0].ndim == matrix[1].ndim == matrix[2].ndim == 1
     if not alone:
         matrix = [_broadcast(array, name, rhs.shape).transpose(order) for array, name in zip(matrix, ("sub", "diag", "sup"))]
     rhs = rhs.transpose(order)
-    shape = math.prod(rhs.shape[:own]), rhs.shape[own], math.prod(rhs.shape[own + 1 :])
-
-    def place(number, of_entry):
-        """The caller's number of a system, or the indices of an entry as text."""
-        if of_entry:
-            return ", ".join(str(index) for index in np.array(np.unravel_index(number, rhs.shape))[back])
-        others = [k for k in range(rhs.ndim) if k != own]
-        found = dict(zip(others, np.unravel_index(number, [rhs.shape[k] for k in others])))
-        places = [k for k in back if k != own]
-        return np.ravel_multi_index([found[k] for k in places], [rhs.shape[k] for k in places])
-
     out, overwrite_rhs = target
     given = out
     if isinstance(out, np.ndarray) and out.ndim == rhs.ndim:
         out = out.transpose(order)
     out = _bandsolve.target_of(*matrix, rhs, out, overwrite_rhs)
-    x, report = _solve(matrix, rhs, shape, alone, place, dict(options, out=out))
+    x, report = _solve(matrix, rhs, memory.shape, alone, memory.place, dict(options, out=out))
     if out is not None and x is not out:
         np.copyto(out, x.reshape(rhs.shape))
         x = out

@@ -1,5 +1,6 @@
 """Types of `_batch.py`."""
 
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, overload
 
@@ -109,7 +110,7 @@ def solve_batch(
 ) -> NDArray[Any] | tuple[NDArray[Any], Report]: ...
 
 class BatchFactor:
-    def __init__(self, arrays: list[NDArray[Any]], axis: int, options: dict[str, Any]) -> None: ...
+    def __init__(self, solve: Callable[..., Any], matrix: Sequence[Any], axis: int, options: dict[str, Any]) -> None: ...
     @overload
     def solve(
         self,

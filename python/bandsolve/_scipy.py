@@ -1,16 +1,21 @@
 """Banded systems: drop-in replacements for functions of `scipy.linalg`."""
 
 import math
-import operator
 from functools import partial
 
 import numpy as np
 
 from bandsolve import _bandsolve
-from bandsolve._arguments import check_on_host
+from bandsolve._arguments import band_widths, check_on_host, result_type
 from bandsolve._bandsolve import any_on_gpu, as_array
+from bandsolve._banded_batch import is_narrow, solve_banded_batch
 from bandsolve._batch import solve_batch
 from bandsolve._labels import keeps_labels_of
+
+
+#: Up to this number of right-hand sides per system, a batch is solved for one after the other. Above, each matrix is factored once, one after the
+#: other.
+COLUMNS_ONE_BY_ONE = 4
 
 
 def _validated(array, check_finite):
@@ -31,21 +36,6 @@ def _arguments(ab, b, check_finite):
     return ab, b
 
 
-def _widths(l_and_u):
-    lower, upper = (operator.index(width) for width in l_and_u)
-    if min(lower, upper) < 0 or max(lower, upper) >= 1 << 63:
-        raise ValueError(f"l and u are {lower} and {upper}, expected numbers that are not negative, below 2**63")
-    return lower, upper
-
-
-def _result_type(*arrays):
-    """Return the number type of a solve: single precision if all arrays have at most single precision, else double precision."""
-    single = all(array.dtype.newbyteorder("=") in (np.float16, np.float32, np.complex64) for array in arrays)
-    if any(array.dtype.kind == "c" for array in arrays):
-        return np.dtype(np.complex64 if single else np.complex128)
-    return np.dtype(np.float32 if single else np.float64)
-
-
 def _diagonals(ab, lower, upper):
     """Return sub, diag and sup of a matrix with at most one diagonal on each side."""
     n = ab.shape[-1]
@@ -58,7 +48,7 @@ def _diagonals(ab, lower, upper):
 def _solve(lower, upper, ab, b, verify, overwrite_b=False):
     """Solve one system, or a batch if the arrays have leading dimensions."""
     if b.size == 0 and ab.ndim == 2 and b.ndim <= 2:
-        return np.empty_like(b, dtype=_result_type(ab, b))
+        return np.empty_like(b, dtype=result_type(ab, b))
     if ab.ndim > 2 or b.ndim > 2:
         return _solve_all(lower, upper, ab, b, verify)
     if max(lower, upper) <= 1:
@@ -67,20 +57,36 @@ def _solve(lower, upper, ab, b, verify, overwrite_b=False):
 
 
 def _solve_all(lower, upper, ab, b, verify):
+    """Solve a batch. `ab` has the shape (..., l + u + 1, n), and `b` (n,) or (..., n, k)."""
     core = 2 if b.ndim >= 2 else 1
     batch = np.broadcast_shapes(ab.shape[:-2], b.shape[:-core])
     if math.prod(batch) == 0:
         raise ValueError("`solve_banded` does not support zero-size batches.")
     shape = batch + b.shape[b.ndim - core:]
-    if max(lower, upper) <= 1 and verify and ab.ndim > 2:
-        if core == 1:
-            ab = np.broadcast_to(ab, batch + ab.shape[-2:])
-            return solve_batch(*_diagonals(ab, lower, upper), np.broadcast_to(b, shape))
+    if math.prod(ab.shape[:-2]) == 1 and core == 2:
+        # One matrix: all right-hand sides are columns.
+        columns = np.moveaxis(np.broadcast_to(b, shape), -2, 0)
+        x = _solve(lower, upper, ab.reshape(ab.shape[-2:]), columns.reshape(len(columns), -1), verify)
+        return np.moveaxis(x.reshape(columns.shape), 0, -2)
     ab, b = np.broadcast_to(ab, batch + ab.shape[-2:]), np.broadcast_to(b, shape)
-    x = np.empty(shape, _result_type(ab, b))
+    if verify and is_narrow(lower, upper):
+        if core == 1:
+            return _solve_systems(lower, upper, ab, b)
+        if b.shape[-1] == 1:
+            return _solve_systems(lower, upper, ab, b[..., 0])[..., None]
+        if b.shape[-1] <= COLUMNS_ONE_BY_ONE:
+            return np.stack([_solve_systems(lower, upper, ab, b[..., k]) for k in range(b.shape[-1])], axis=-1)
+    x = np.empty(shape, result_type(ab, b))
     for index in np.ndindex(batch):
         x[index] = _solve(lower, upper, ab[index], b[index], verify)
     return x
+
+
+def _solve_systems(lower, upper, ab, b):
+    """Solve systems with a matrix and a right-hand side each: (..., l + u + 1, n) and (..., n)."""
+    if max(lower, upper) <= 1:
+        return solve_batch(*_diagonals(ab, lower, upper), b)
+    return solve_banded_batch((lower, upper), ab, b)
 
 
 @keeps_labels_of("b")
@@ -123,6 +129,7 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     - `bandsolve.solve`: take a matrix of `scipy.sparse` or a dense array.
     - `bandsolve.factor_banded`: factor a matrix once, solve many times.
     - `bandsolve.solveh_banded`: solve with a positive definite matrix.
+    - `bandsolve.solve_banded_batch`: solve many systems, along any axis of `b`.
 
     Notes
     -----
@@ -137,6 +144,10 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     ```
 
     **Cost.** Time and memory are proportional to n. The function solves matrices with l ≤ 1 and u ≤ 1 as tridiagonal systems.
+
+    **Batches.** If l ≤ 8 and u ≤ 8, and each system has at most 4 right-hand sides, all systems are solved at once, as by `bandsolve.solve_batch` and
+    `bandsolve.solve_banded_batch`. These functions take other memory orders without copies. If there is one matrix, it is factored once, and copies of
+    all right-hand sides are its columns. In all other cases, the function solves one system after the other.
 
     **Accuracy and threads.** The backward error of x is at most 8 ε, or at most 64 ε after a fallback; see `bandsolve.solve_tridiagonal`. x is
     the same, bit for bit, for any number of threads.
@@ -155,7 +166,7 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     [[1.  1.  1.  1. ]
      [0.5 0.5 0.5 0.5]]
     """
-    lower, upper = _widths(l_and_u)
+    lower, upper = band_widths(l_and_u)
     if any_on_gpu(ab, b):
         from bandsolve import gpu
 
@@ -310,7 +321,7 @@ def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", veri
     >>> print(np.round(lu.solve(np.array([10.0, 12, 10])), 9))
     [2. 2. 2.]
     """
-    lower, upper = _widths(l_and_u)
+    lower, upper = band_widths(l_and_u)
     if any_on_gpu(ab):
         from bandsolve import gpu
 

@@ -310,6 +310,36 @@ def main():
 
     calls = [lambda: bandsolve.solve_batch(sub, diag, sup, rhs, padded=True), loop]
     line(f"solve_batch, {count} systems of {n} rows", *times(calls, args.seconds), "a loop of solve_banded")
+    batches_of_bands(count, n, args.seconds)
+
+
+def batches_of_bands(count, n, seconds):
+    """Pentadiagonal systems with a matrix each, one after the other and side by side in memory, beside SciPy one by one and as a batch."""
+    from scipy.linalg import solve_banded
+
+    rng = np.random.default_rng(1)
+    ab, rhs = rng.random((count, 5, n)), rng.random((count, n))
+    ab[:, 2] += 2
+    # The same systems with the unknowns along the first axis.
+    beside, columns, x = np.moveaxis(np.ascontiguousarray(np.moveaxis(ab, 0, -1)), -1, 0), np.ascontiguousarray(rhs.T), np.empty_like(rhs)
+
+    def loop():
+        for a, b in zip(ab, rhs):
+            solve_banded((2, 2), a, b)
+
+    calls = [lambda: bandsolve.solve_banded_batch((2, 2), ab, rhs, out=x),
+             lambda: bandsolve.solve_banded_batch((2, 2), beside, columns, axis=0, out=x.reshape(n, count)),
+             lambda: bandsolve.solve_banded((2, 2), ab, rhs[..., None]), loop]
+    try:
+        solve_banded((2, 2), ab[:2], rhs[:2, :, None])
+        calls.append(lambda: solve_banded((2, 2), ab, rhs[..., None]))
+    except ValueError:
+        print("This SciPy solves no batches of bands: version 1.15 and later do")
+    own, interleaved, drop_in, one_by_one, *as_batch = times(calls, seconds)
+    for peer, name in [(one_by_one, "a loop of solve_banded"), *((batch, "solve_banded, as a batch") for batch in as_batch)]:
+        line(f"solve_banded_batch, {count} of {n} rows", own, peer, name)
+        line("the same, side by side in memory", interleaved, peer, name)
+        line("solve_banded, as a batch", drop_in, peer, name)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._arguments import result_type
 from bandsolve._bandsolve import as_array
 from bandsolve._batch import solve_batch
-from bandsolve._scipy import _result_type
 
 
 def tridiagonal_solve(*args, **keywords):
@@ -156,7 +156,7 @@ def _solve(dl, d, du, b, pivot, perturb):
 
 
 def _one_by_one(solve, dl, d, du, b, options):
-    x = np.empty(b.shape, _result_type(dl, d, du, b))
+    x = np.empty(b.shape, result_type(dl, d, du, b))
     for index in np.ndindex(d.shape[:-1]):
         x[index] = solve(dl[index], d[index], du[index], b[index], **options)
     return x
@@ -167,7 +167,7 @@ def _perturbed(dl, d, du, b, **options):
         return _bandsolve.solve_tridiagonal(dl, d, du, b, **options)
     except np.linalg.LinAlgError:
         pass
-    kind = _result_type(dl, d, du, b)
+    kind = result_type(dl, d, du, b)
     size = max(abs(dl[1:]).max(initial=0), abs(d).max(initial=0), abs(du[:-1]).max(initial=0)) or 1.0
     step = np.finfo(kind).eps * size
     for _ in range(20):

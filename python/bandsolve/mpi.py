@@ -39,9 +39,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bandsolve._bandsolve import __VERSION__
-from bandsolve._scipy import _result_type, _widths
 from bandsolve.poisson import _axes, _checked_shape, _number, _real
-from bandsolve._arguments import seed_of, whole_number
+from bandsolve._arguments import band_widths, result_type, seed_of, whole_number
 from bandsolve.sparse import _tolerance
 
 __all__ = ["Banded", "Batch", "Blocks", "PoissonSlabs", "RankFactor", "RankReport", "eigsh", "solve_banded", "solve_batch",
@@ -290,7 +289,7 @@ def _agreed(comm, prepare, *arguments):
                 raise ValueError(f"rank {rank}: {what} is {value!r}, but {told[0].get(what)!r} on rank 0. "
                                  "All ranks must call the same function with the same options.")
     dtypes = [np.empty(0, one["dtype"]) for one in told]
-    return made, _result_type(*dtypes)
+    return made, result_type(*dtypes)
 
 
 def _numbers(name, array, *dimensions):
@@ -313,7 +312,7 @@ def _in_memory(array, dtype):
 def _type_of(named, dtype):
     """Return the number type for the computation."""
     if dtype is None:
-        return _result_type(*named.values())
+        return result_type(*named.values())
     if np.dtype(dtype) not in _KINDS:
         raise ValueError(f"dtype is {np.dtype(dtype)}, expected one of {', '.join(map(str, _KINDS))}")
     for name, array in named.items():
@@ -566,7 +565,7 @@ class Banded(_Distributed):
 
     @staticmethod
     def _prepared(l_and_u, rows, dtype):
-        lower, upper = (int(width) for width in _widths(l_and_u))
+        lower, upper = (int(width) for width in band_widths(l_and_u))
         rows = _numbers("rows", rows, 2)
         if rows.shape[1] != lower + upper + 1:
             raise ValueError(f"rows has the shape {rows.shape}, expected (m, {lower + upper + 1}) for l_and_u = {(lower, upper)}")
@@ -1030,7 +1029,7 @@ def _solved(matrix, comm, arrays, rhs, full_output):
     """Solve once, with a number type that is complex if the matrix or the right-hand sides are."""
     def prepare():
         names = _NAMES if len(arrays) == 3 else ("rows",)
-        return None, {"dtype": _result_type(_numbers("rhs", rhs), *map(_numbers, names, arrays))}
+        return None, {"dtype": result_type(_numbers("rhs", rhs), *map(_numbers, names, arrays))}
 
     _, dtype = _agreed(comm, prepare)
     return matrix(dtype).factor().solve(rhs, full_output=full_output)

@@ -7,7 +7,7 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
 from bandsolve._labels import axis_number, keeps_labels_of
-from bandsolve._scipy import _result_type
+from bandsolve._arguments import result_type
 
 __all__ = ["hodrick_prescott", "whittaker"]
 
@@ -82,7 +82,7 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     [0.0909 0.1818 0.4545 0.1818 0.0909]
     """
     axis, y = axis_number(axis, y, "y"), as_array(y)
-    return _smooth(y, lam, order, weights, axis).astype(_result_type(y), copy=False)
+    return _smooth(y, lam, order, weights, axis).astype(result_type(y), copy=False)
 
 
 def _smooth(y, lam, order, weights, axis):
@@ -195,5 +195,5 @@ def hodrick_prescott(y, lam=1600.0, *, axis=-1):
     [ 0. -1.  0.  1.]
     """
     axis, y = axis_number(axis, y, "y"), as_array(y)
-    trend, kind = _smooth(y, lam, 2, None, axis), _result_type(y)
+    trend, kind = _smooth(y, lam, 2, None, axis), result_type(y)
     return (y - trend).astype(kind, copy=False), trend.astype(kind, copy=False)

@@ -21,6 +21,8 @@ CALLS = {
     "Factor.solve_transpose": lambda b, **o: bandsolve.factor_tridiagonal(OFF, DIAG, OFF).solve_transpose(b, **o),
     "solve_batch": lambda b, **o: bandsolve.solve_batch(OFF, DIAG, OFF, b, axis=0, **o),
     "BatchFactor.solve": lambda b, **o: bandsolve.factor_batch(OFF, DIAG, OFF, axis=0).solve(rhs=b, **o),
+    "solve_banded_batch": lambda b, **o: bandsolve.solve_banded_batch((1, 1), AB, b, axis=0, **o),
+    "factor_banded_batch": lambda b, **o: bandsolve.factor_banded_batch((1, 1), AB, axis=0).solve(b, **o),
     "solve": lambda b, **o: bandsolve.solve(A, b, **o),
     "solve_banded": lambda b: bandsolve.solve_banded((1, 1), AB, b),
     "solveh_banded": lambda b: bandsolve.solveh_banded(AB[:2], b),

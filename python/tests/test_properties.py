@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis.extra import numpy as hnp
 
 import bandsolve
-from bandsolve._scipy import _result_type
+from bandsolve._arguments import result_type
 
 dtypes = st.sampled_from(DTYPES + [np.int32, np.int64, np.float16, np.bool_])
 
@@ -87,7 +87,7 @@ def test_tridiagonal():
             with pytest.raises(ValueError, match=rf"{bad[0]}\[{', '.join(map(str, place))}\] is not finite"):
                 bandsolve.solve_tridiagonal(sub, diag, sup, rhs, periodic=periodic, padded=not periodic)
             return
-        kind = _result_type(*(np.asarray(array) for array in (sub, diag, sup, rhs)))
+        kind = result_type(*(np.asarray(array) for array in (sub, diag, sup, rhs)))
         a = dense(*(np.asarray(array, dtype=complex) for array in (sub, diag, sup)), periodic)
         try:
             x = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, periodic=periodic, padded=not periodic)

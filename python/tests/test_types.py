@@ -46,6 +46,9 @@ def fields() -> None:
     lu = bandsolve.factor_batch(off, diag, off, axis=1)
     both = lu.solve(new, transpose="conj", full_output=True)
     print(new.shape, both[0].ndim, both[1].fallback)
+    ab, many = np.ones((4, 6, 3, 50)) + 3 * (np.arange(3) == 1)[:, None], np.ones((4, 6, 50))
+    x, report = bandsolve.solve_banded_batch((1, 1), ab, many, out=many, full_output=True)
+    print(sum(report.fallback_systems), bandsolve.factor_banded_batch((1, 1), ab).solve(x).max())
 
 
 def others(flag: bool) -> None:

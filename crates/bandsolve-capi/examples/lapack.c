@@ -187,6 +187,34 @@ static void batches(bandsolve_factor_t factor) {
     check_ones(count * n, x, "cgttrf_batch");
 }
 
+/* Three pentadiagonal systems in LAPACK's band storage, one after the other: 6 on the diagonal and 1 beside it, times 1, 2 and 3. */
+static void batches_of_bands(bandsolve_factor_t factor) {
+    enum { count = 3, kl = 2, ku = 2, rows = kl + ku + 1 };
+    double ab[count * n * rows], sums[count * n], x[count * n];
+    int i, j, s;
+    for (s = 0; s < count; s++) {
+        for (i = 0; i < n; i++) sums[s * n + i] = 0.0;
+        for (j = 0; j < n; j++) {
+            for (i = j < ku ? 0 : j - ku; i < n && i <= j + kl; i++) {
+                double entry = (s + 1) * (i == j ? 6.0 : 1.0);
+                ab[(s * n + j) * rows + ku + i - j] = entry;
+                sums[s * n + i] += entry;
+            }
+        }
+    }
+    copy(count * n, sums, x);
+    check(bandsolve_dgbsv_batch(n, kl, ku, count, ab, 1, rows, n * rows, x, 1, n));
+    check_ones(count * n, x, "gbsv_batch");
+    check(bandsolve_dgbtrf_batch(n, kl, ku, count, ab, 1, rows, n * rows, 1, n, factor));
+    copy(count * n, sums, x);
+    check(bandsolve_dgbtrs_batch('T', factor, x));
+    check_ones(count * n, x, "gbtrs_batch");
+    /* The first matrix for all systems: the stride is 0. */
+    for (s = 0; s < count; s++) copy(n, sums, x + s * n);
+    check(bandsolve_dgbsv_batch(n, kl, ku, count, ab, 1, rows, 0, x, 1, n));
+    check_ones(count * n, x, "gbsv_batch, one matrix");
+}
+
 /* The eigenvalues of the matrix are 4 - 2 cos(k pi / (n + 1)). */
 static void eigenvalues(void) {
     const double pi = acos(-1.0);
@@ -216,6 +244,7 @@ int main(void) {
     positive_definite_band(factor);
     blocks(factor);
     batches(factor);
+    batches_of_bands(factor);
     eigenvalues();
     check(bandsolve_factor_destroy(factor));
     check(bandsolve_shutdown());

@@ -11,6 +11,7 @@ program systems
   call positive_definite()
   call blocks()
   call batches()
+  call batches_of_bands()
   call eigenvalues()
   call failures()
   call bandsolve_shutdown()
@@ -191,6 +192,33 @@ contains
     call cgttrf_batch(a, off(:, :1), diag(:, :1), off(:, :1), count)
     call gttrs_batch(a, x)
     call check(all(abs(x - 1) < 1e-14_real64), "cgttrf_batch")
+  end subroutine
+
+  ! Pentadiagonal systems: 6 on the diagonal, and 1 beside it. System s is s times the first one.
+  subroutine batches_of_bands()
+    integer, parameter :: n = 20, count = 7, kl = 2, ku = 2
+    real(real64) :: ab(kl + ku + 1, n, count), x(n, count), rhs(n, count)
+    type(band_factor) :: a
+    integer :: i, s
+    do s = 1, count
+      ab(:, :, s) = s
+      ab(ku + 1, :, s) = 6 * s
+      rhs(:, s) = [(s * (5 + min(n, i + kl) - max(1, i - ku) + 1), i = 1, n)]
+    end do
+    x = rhs
+    call gbsv_batch(kl, ku, ab, x)
+    call check(all(abs(x - 1) < 1e-14_real64), "gbsv_batch")
+    x = spread(rhs(:, 1), 2, count)
+    call gbsv_batch(kl, ku, ab(:, :, :1), x)
+    call check(all(abs(x - 1) < 1e-14_real64), "gbsv_batch, one matrix")
+    call gbtrf_batch(a, kl, ku, ab)
+    x = rhs
+    call gbtrs_batch(a, x, trans='T')
+    call check(all(abs(x - 1) < 1e-14_real64), "gbtrs_batch")
+    call gbtrf_batch(a, kl, ku, ab(:, :, :1), count)
+    x = spread(rhs(:, 1), 2, count)
+    call gbtrs_batch(a, x)
+    call check(all(abs(x - 1) < 1e-14_real64), "gbtrf_batch, one matrix")
   end subroutine
 
   ! 2 - 2 cos(k pi / (n + 1)) of the second difference.

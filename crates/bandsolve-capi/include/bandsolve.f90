@@ -60,6 +60,7 @@ module bandsolve
   public :: pbsv, pbtrf, pbtrs
   public :: bgtsv, bgttrf, bgttrs
   public :: gtsv_batch, cgtsv_batch, gttrf_batch, cgttrf_batch, gttrs_batch
+  public :: gbsv_batch, gbtrf_batch, gbtrs_batch
 
   interface gtsv
     module procedure gtsv_s1, gtsv_s2
@@ -198,6 +199,24 @@ module bandsolve
     module procedure gttrs_batch_d
     module procedure gttrs_batch_c
     module procedure gttrs_batch_z
+  end interface
+  interface gbsv_batch
+    module procedure gbsv_batch_s
+    module procedure gbsv_batch_d
+    module procedure gbsv_batch_c
+    module procedure gbsv_batch_z
+  end interface
+  interface gbtrf_batch
+    module procedure gbtrf_batch_s
+    module procedure gbtrf_batch_d
+    module procedure gbtrf_batch_c
+    module procedure gbtrf_batch_z
+  end interface
+  interface gbtrs_batch
+    module procedure gbtrs_batch_s
+    module procedure gbtrs_batch_d
+    module procedure gbtrs_batch_c
+    module procedure gbtrs_batch_z
   end interface
   interface factor_det
     module procedure factor_det_s
@@ -479,6 +498,32 @@ module bandsolve
       real(c_float), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
+    function c_sgbsv_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_sgbsv_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_float), intent(in) :: ab(*)
+      real(c_float), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_sgbtrf_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_sgbtrf_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_float), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_sgbtrs_batch(trans, factor, rhs) &
+        result(status) bind(c, name="bandsolve_sgbtrs_batch")
+      import
+      integer(c_signed_char), value :: trans
+      type(c_ptr), value :: factor
+      real(c_float), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
     function c_dgtsv(n, n_rhs, sub, diag, sup, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_dgtsv")
       import
@@ -689,6 +734,32 @@ module bandsolve
     end function
     function c_dgttrs_batch(trans, factor, rhs) &
         result(status) bind(c, name="bandsolve_dgttrs_batch")
+      import
+      integer(c_signed_char), value :: trans
+      type(c_ptr), value :: factor
+      real(c_double), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_dgbsv_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_dgbsv_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_double), intent(in) :: ab(*)
+      real(c_double), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_dgbtrf_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_dgbtrf_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_double), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_dgbtrs_batch(trans, factor, rhs) &
+        result(status) bind(c, name="bandsolve_dgbtrs_batch")
       import
       integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
@@ -911,6 +982,32 @@ module bandsolve
       complex(c_float_complex), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
+    function c_cgbsv_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_cgbsv_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_float_complex), intent(in) :: ab(*)
+      complex(c_float_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_cgbtrf_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_cgbtrf_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_float_complex), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_cgbtrs_batch(trans, factor, rhs) &
+        result(status) bind(c, name="bandsolve_cgbtrs_batch")
+      import
+      integer(c_signed_char), value :: trans
+      type(c_ptr), value :: factor
+      complex(c_float_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
     function c_zgtsv(n, n_rhs, sub, diag, sup, rhs, ld_rhs) &
         result(status) bind(c, name="bandsolve_zgtsv")
       import
@@ -1121,6 +1218,32 @@ module bandsolve
     end function
     function c_zgttrs_batch(trans, factor, rhs) &
         result(status) bind(c, name="bandsolve_zgttrs_batch")
+      import
+      integer(c_signed_char), value :: trans
+      type(c_ptr), value :: factor
+      complex(c_double_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_zgbsv_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_zgbsv_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_double_complex), intent(in) :: ab(*)
+      complex(c_double_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_zgbtrf_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_zgbtrf_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_double_complex), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_zgbtrs_batch(trans, factor, rhs) &
+        result(status) bind(c, name="bandsolve_zgbtrs_batch")
       import
       integer(c_signed_char), value :: trans
       type(c_ptr), value :: factor
@@ -1748,6 +1871,55 @@ contains
     call conclude("gttrs_batch", c_sgttrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
+  ! One banded system in each column of rhs(n, count). ab(kl + ku + 1, n, count) is LAPACK's band storage without the rows
+  ! for fill-in: ab(ku + 1 + i - j, j, s) is entry (i, j) of system s. If the last dimension of ab is 1, all systems have
+  ! the same matrix. kl and ku are at most 8.
+  subroutine gbsv_batch_s(kl, ku, ab, rhs, status)
+    integer, intent(in) :: kl, ku
+    real(c_float), intent(in), contiguous :: ab(:, :, :)
+    real(c_float), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("gbsv_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    call check_size("gbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("gbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("gbsv_batch", &
+        c_sgbsv_batch(n, wide(kl), wide(ku), count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the banded matrices of a batch, as in gbsv_batch. `count` is the number of systems of a shared matrix.
+  subroutine gbtrf_batch_s(factor, kl, ku, ab, count, status)
+    type(band_factor), intent(inout) :: factor
+    integer, intent(in) :: kl, ku
+    real(c_float), intent(in), contiguous :: ab(:, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_size("gbtrf_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    if (size(ab, 3) /= 1) call check_size("gbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("gbtrf_batch", &
+        c_sgbtrf_batch(n, wide(kl), wide(ku), systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
+  ! Solve the systems of gbtrf_batch: rhs(n, count).
+  subroutine gbtrs_batch_s(factor, rhs, trans, status)
+    type(band_factor), intent(in) :: factor
+    real(c_float), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: trans
+    integer, intent(out), optional :: status
+    call conclude("gbtrs_batch", c_sgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
   ! a tridiagonal matrix: diag(n), sub(n - 1), sup(n - 1).
   subroutine gtsv_d1(sub, diag, sup, rhs, status)
     real(c_double), intent(in), contiguous :: sub(:), diag(:), sup(:)
@@ -2180,6 +2352,55 @@ contains
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
     call conclude("gttrs_batch", c_dgttrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
+  ! One banded system in each column of rhs(n, count). ab(kl + ku + 1, n, count) is LAPACK's band storage without the rows
+  ! for fill-in: ab(ku + 1 + i - j, j, s) is entry (i, j) of system s. If the last dimension of ab is 1, all systems have
+  ! the same matrix. kl and ku are at most 8.
+  subroutine gbsv_batch_d(kl, ku, ab, rhs, status)
+    integer, intent(in) :: kl, ku
+    real(c_double), intent(in), contiguous :: ab(:, :, :)
+    real(c_double), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("gbsv_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    call check_size("gbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("gbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("gbsv_batch", &
+        c_dgbsv_batch(n, wide(kl), wide(ku), count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the banded matrices of a batch, as in gbsv_batch. `count` is the number of systems of a shared matrix.
+  subroutine gbtrf_batch_d(factor, kl, ku, ab, count, status)
+    type(band_factor), intent(inout) :: factor
+    integer, intent(in) :: kl, ku
+    real(c_double), intent(in), contiguous :: ab(:, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_size("gbtrf_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    if (size(ab, 3) /= 1) call check_size("gbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("gbtrf_batch", &
+        c_dgbtrf_batch(n, wide(kl), wide(ku), systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
+  ! Solve the systems of gbtrf_batch: rhs(n, count).
+  subroutine gbtrs_batch_d(factor, rhs, trans, status)
+    type(band_factor), intent(in) :: factor
+    real(c_double), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: trans
+    integer, intent(out), optional :: status
+    call conclude("gbtrs_batch", c_dgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
   ! a tridiagonal matrix: diag(n), sub(n - 1), sup(n - 1).
@@ -2616,6 +2837,55 @@ contains
     call conclude("gttrs_batch", c_cgttrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
+  ! One banded system in each column of rhs(n, count). ab(kl + ku + 1, n, count) is LAPACK's band storage without the rows
+  ! for fill-in: ab(ku + 1 + i - j, j, s) is entry (i, j) of system s. If the last dimension of ab is 1, all systems have
+  ! the same matrix. kl and ku are at most 8.
+  subroutine gbsv_batch_c(kl, ku, ab, rhs, status)
+    integer, intent(in) :: kl, ku
+    complex(c_float_complex), intent(in), contiguous :: ab(:, :, :)
+    complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("gbsv_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    call check_size("gbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("gbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("gbsv_batch", &
+        c_cgbsv_batch(n, wide(kl), wide(ku), count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the banded matrices of a batch, as in gbsv_batch. `count` is the number of systems of a shared matrix.
+  subroutine gbtrf_batch_c(factor, kl, ku, ab, count, status)
+    type(band_factor), intent(inout) :: factor
+    integer, intent(in) :: kl, ku
+    complex(c_float_complex), intent(in), contiguous :: ab(:, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_size("gbtrf_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    if (size(ab, 3) /= 1) call check_size("gbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("gbtrf_batch", &
+        c_cgbtrf_batch(n, wide(kl), wide(ku), systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
+  ! Solve the systems of gbtrf_batch: rhs(n, count).
+  subroutine gbtrs_batch_c(factor, rhs, trans, status)
+    type(band_factor), intent(in) :: factor
+    complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: trans
+    integer, intent(out), optional :: status
+    call conclude("gbtrs_batch", c_cgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
   ! a tridiagonal matrix: diag(n), sub(n - 1), sup(n - 1).
   subroutine gtsv_z1(sub, diag, sup, rhs, status)
     complex(c_double_complex), intent(in), contiguous :: sub(:), diag(:), sup(:)
@@ -3048,6 +3318,55 @@ contains
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
     call conclude("gttrs_batch", c_zgttrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
+  ! One banded system in each column of rhs(n, count). ab(kl + ku + 1, n, count) is LAPACK's band storage without the rows
+  ! for fill-in: ab(ku + 1 + i - j, j, s) is entry (i, j) of system s. If the last dimension of ab is 1, all systems have
+  ! the same matrix. kl and ku are at most 8.
+  subroutine gbsv_batch_z(kl, ku, ab, rhs, status)
+    integer, intent(in) :: kl, ku
+    complex(c_double_complex), intent(in), contiguous :: ab(:, :, :)
+    complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("gbsv_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    call check_size("gbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("gbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("gbsv_batch", &
+        c_zgbsv_batch(n, wide(kl), wide(ku), count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the banded matrices of a batch, as in gbsv_batch. `count` is the number of systems of a shared matrix.
+  subroutine gbtrf_batch_z(factor, kl, ku, ab, count, status)
+    type(band_factor), intent(inout) :: factor
+    integer, intent(in) :: kl, ku
+    complex(c_double_complex), intent(in), contiguous :: ab(:, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_size("gbtrf_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    if (size(ab, 3) /= 1) call check_size("gbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("gbtrf_batch", &
+        c_zgbtrf_batch(n, wide(kl), wide(ku), systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
+  ! Solve the systems of gbtrf_batch: rhs(n, count).
+  subroutine gbtrs_batch_z(factor, rhs, trans, status)
+    type(band_factor), intent(in) :: factor
+    complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: trans
+    integer, intent(out), optional :: status
+    call conclude("gbtrs_batch", c_zgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
   ! Whether all systems have the same matrix. Stops if the sizes do not fit.

@@ -2294,6 +2294,60 @@ bandsolve_status_t bandsolve_scgttrf_batch(int64_t n,
                                            bandsolve_factor_t factor);
 
 /**
+ * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 8 each.
+ *
+ * Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
+ *
+ *     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *
+ *     LAPACK's band storage    ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+ *     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
+ *     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
+ *
+ * If `ab_system_stride` is 0, all systems have the same matrix. The array of `bandsolve_sgbsv` begins with kl rows for fill-in: pass `ab + kl`.
+ *
+ * Entry i of the right-hand side of system s is at `rhs[i * row_stride + s * system_stride]`, as for `bandsolve_sgtsv_batch`. The solutions
+ * overwrite `rhs`. The function reads `ab` where it is. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_sgbsv_batch(int64_t n,
+                                         int64_t kl,
+                                         int64_t ku,
+                                         int64_t count,
+                                         const float *ab,
+                                         int64_t ab_row_stride,
+                                         int64_t ab_column_stride,
+                                         int64_t ab_system_stride,
+                                         float *rhs,
+                                         int64_t row_stride,
+                                         int64_t system_stride);
+
+/**
+ * Prepare `count` banded matrices of n rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_sgbsv_batch`, and `factor` is that of `bandsolve_sgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_sgbtrf_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const float *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_sgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * `bandsolve_sgbtrs`.
+ */
+bandsolve_status_t bandsolve_sgbtrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          float *rhs);
+
+/**
  * Solve A X = RHS for a tridiagonal matrix.
  *
  * `diag` has n entries; `sub` and `sup` have n - 1 entries:
@@ -2693,6 +2747,60 @@ bandsolve_status_t bandsolve_dcgttrf_batch(int64_t n,
                                            const double *diag,
                                            const double *sup,
                                            bandsolve_factor_t factor);
+
+/**
+ * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 8 each.
+ *
+ * Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
+ *
+ *     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *
+ *     LAPACK's band storage    ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+ *     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
+ *     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
+ *
+ * If `ab_system_stride` is 0, all systems have the same matrix. The array of `bandsolve_dgbsv` begins with kl rows for fill-in: pass `ab + kl`.
+ *
+ * Entry i of the right-hand side of system s is at `rhs[i * row_stride + s * system_stride]`, as for `bandsolve_dgtsv_batch`. The solutions
+ * overwrite `rhs`. The function reads `ab` where it is. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_dgbsv_batch(int64_t n,
+                                         int64_t kl,
+                                         int64_t ku,
+                                         int64_t count,
+                                         const double *ab,
+                                         int64_t ab_row_stride,
+                                         int64_t ab_column_stride,
+                                         int64_t ab_system_stride,
+                                         double *rhs,
+                                         int64_t row_stride,
+                                         int64_t system_stride);
+
+/**
+ * Prepare `count` banded matrices of n rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_dgbsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_dgbtrf_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const double *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_dgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * `bandsolve_dgbtrs`.
+ */
+bandsolve_status_t bandsolve_dgbtrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          double *rhs);
 
 /**
  * Solve A X = RHS for a tridiagonal matrix.
@@ -3096,6 +3204,60 @@ bandsolve_status_t bandsolve_ccgttrf_batch(int64_t n,
                                            bandsolve_factor_t factor);
 
 /**
+ * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 8 each.
+ *
+ * Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
+ *
+ *     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *
+ *     LAPACK's band storage    ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+ *     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
+ *     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
+ *
+ * If `ab_system_stride` is 0, all systems have the same matrix. The array of `bandsolve_cgbsv` begins with kl rows for fill-in: pass `ab + kl`.
+ *
+ * Entry i of the right-hand side of system s is at `rhs[i * row_stride + s * system_stride]`, as for `bandsolve_cgtsv_batch`. The solutions
+ * overwrite `rhs`. The function reads `ab` where it is. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_cgbsv_batch(int64_t n,
+                                         int64_t kl,
+                                         int64_t ku,
+                                         int64_t count,
+                                         const bandsolve_c32_t *ab,
+                                         int64_t ab_row_stride,
+                                         int64_t ab_column_stride,
+                                         int64_t ab_system_stride,
+                                         bandsolve_c32_t *rhs,
+                                         int64_t row_stride,
+                                         int64_t system_stride);
+
+/**
+ * Prepare `count` banded matrices of n rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_cgbsv_batch`, and `factor` is that of `bandsolve_cgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_cgbtrf_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const bandsolve_c32_t *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_cgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * `bandsolve_cgbtrs`.
+ */
+bandsolve_status_t bandsolve_cgbtrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          bandsolve_c32_t *rhs);
+
+/**
  * Solve A X = RHS for a tridiagonal matrix.
  *
  * `diag` has n entries; `sub` and `sup` have n - 1 entries:
@@ -3495,6 +3657,60 @@ bandsolve_status_t bandsolve_zcgttrf_batch(int64_t n,
                                            const bandsolve_c64_t *diag,
                                            const bandsolve_c64_t *sup,
                                            bandsolve_factor_t factor);
+
+/**
+ * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 8 each.
+ *
+ * Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
+ *
+ *     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *
+ *     LAPACK's band storage    ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+ *     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
+ *     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
+ *
+ * If `ab_system_stride` is 0, all systems have the same matrix. The array of `bandsolve_zgbsv` begins with kl rows for fill-in: pass `ab + kl`.
+ *
+ * Entry i of the right-hand side of system s is at `rhs[i * row_stride + s * system_stride]`, as for `bandsolve_zgtsv_batch`. The solutions
+ * overwrite `rhs`. The function reads `ab` where it is. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_zgbsv_batch(int64_t n,
+                                         int64_t kl,
+                                         int64_t ku,
+                                         int64_t count,
+                                         const bandsolve_c64_t *ab,
+                                         int64_t ab_row_stride,
+                                         int64_t ab_column_stride,
+                                         int64_t ab_system_stride,
+                                         bandsolve_c64_t *rhs,
+                                         int64_t row_stride,
+                                         int64_t system_stride);
+
+/**
+ * Prepare `count` banded matrices of n rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_zgbsv_batch`, and `factor` is that of `bandsolve_zgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_zgbtrf_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const bandsolve_c64_t *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_zgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * `bandsolve_zgbtrs`.
+ */
+bandsolve_status_t bandsolve_zgbtrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          bandsolve_c64_t *rhs);
 
 /**
  * Compute all eigenvalues of a symmetric tridiagonal matrix, in ascending order.

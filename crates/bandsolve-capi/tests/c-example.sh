@@ -91,22 +91,23 @@ for checks in -O2 -fcheck=all; do
         run "$work/$program.fortran$checks"
     done
 done
-# The programs of the guide, and their output.
-page=coming-from/lapack.md
+# The programs of two pages, and their output.
 blocks() { awk -v kind="$1" '$0 == "```" kind { inside = 1; next } /^```/ { inside = 0 } inside' "$root/docs/$page"; }
-blocks fortran >"$work/guide.f90"
-gfortran -std=f2018 -Wall -Werror -J "$work/module-O2" "$work/prefix/include/bandsolve.f90" "$work/guide.f90" "${flags[@]}" \
-    -L"$work/prefix/lib" -lbandsolve -o "$work/guide.fortran"
 printed() { # title: the block with this title is what the last program printed
     cp "$work/out" "$work/printed"
     run diff <(blocks "text title=\"$1\"") "$work/printed"
 }
-run "$work/guide.fortran"
-printed "the Fortran program"
-blocks c >"$work/guide.c"
-gcc -std=c99 "${strict[@]}" "$work/guide.c" "${flags[@]}" -L"$work/prefix/lib" -lbandsolve -o "$work/guide"
-run "$work/guide"
-printed "the C program"
+for page in coming-from/lapack.md how-to/many-systems.md; do
+    blocks fortran >"$work/guide.f90"
+    gfortran -std=f2018 -Wall -Werror -J "$work/module-O2" "$work/prefix/include/bandsolve.f90" "$work/guide.f90" "${flags[@]}" \
+        -L"$work/prefix/lib" -lbandsolve -o "$work/guide.fortran"
+    run "$work/guide.fortran"
+    printed "the Fortran program"
+    blocks c >"$work/guide.c"
+    gcc -std=c99 "${strict[@]}" "$work/guide.c" "${flags[@]}" -L"$work/prefix/lib" -lbandsolve -o "$work/guide"
+    run "$work/guide"
+    printed "the C program"
+done
 LD_LIBRARY_PATH='' run "$work/static"
 if LD_LIBRARY_PATH='' "$work/shared" >/dev/null 2>&1; then echo "FAILED: not linked to the shared library"; exit 1; fi
 

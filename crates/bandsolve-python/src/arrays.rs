@@ -151,6 +151,15 @@ fn check_real<T: Number>(array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
     }
 }
 
+/// Convert an array to type `T` with any strides that are not negative. The function copies only if the type, the alignment or the sign of a stride
+/// differs. A copy has the same order in memory.
+pub fn strided<'py, T: Number>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    in_order(array, "K", check_real::<T>, |array| {
+        let size = size_of::<T>() as isize;
+        array.strides().iter().zip(array.shape()).all(|(stride, n)| *n <= 1 || *stride >= 0 && stride % size == 0)
+    })
+}
+
 /// Convert an array to the integer type `I` in C order.
 pub fn integers<'py, I: Element>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<I>>> {
     in_order(array, "C", |_| Ok(()), |array| array.is_c_contiguous())
@@ -186,6 +195,14 @@ pub fn slice<'a, T: Element>(array: &'a Bound<'_, PyArrayDyn<T>>) -> &'a [T] {
     // SAFETY: the array is contiguous in one order or the other, aligned, and kept alive by the reference. As for NumPy's own functions,
     // other threads must not write to it in the meantime.
     unsafe { std::slice::from_raw_parts(array.data(), array.len()) }
+}
+
+/// Get the numbers of an array that [`strided`] returned, from its first entry to its last with all that lies in between.
+pub fn strided_slice<'a, T: Element>(array: &'a Bound<'_, PyArrayDyn<T>>) -> &'a [T] {
+    let count = memory_of(array.as_untyped()).len() / size_of::<T>();
+    // SAFETY: as in `slice`. No stride is negative, so that the first entry has the lowest address. The entries lie in one piece of memory, in which
+    // every bit pattern is a number.
+    unsafe { std::slice::from_raw_parts(array.data(), count) }
 }
 
 /// Create an array with one or two dimensions, in Fortran or C order, and fill it with `fill`, which must not read it.

@@ -106,9 +106,9 @@ impl<'a, T: Copy> SharedOutput<'a, T> {
 }
 
 /// Number of bytes of a row of interleaved systems that are solved together: eight cache lines of 64 bytes.
-const BYTES_TOGETHER: usize = 512;
+pub const BYTES_TOGETHER: usize = 512;
 /// Number of systems with one matrix from which they are solved as a batch: enough for the kernel with any number type.
-const SYSTEMS_TOGETHER: usize = 64;
+pub const SYSTEMS_TOGETHER: usize = 64;
 
 /// Solve systems along the middle axis of C-contiguous arrays of shape `shape`. sub, diag and sup may also be one matrix of n rows.
 ///
@@ -214,8 +214,18 @@ where
         }
         None => filled(py, &[call.places.len()], false, |x| solve(slice(&rhs), x))?,
     };
-    let place = |number: usize, of_entry: bool| Ok(place.call1((number, of_entry))?.str()?.to_string());
-    answer(x.into_any(), report?.map_err(|error| call.exception(py, error, place))?, full_output)
+    let at = |number: usize, of_entry: bool| Ok(place.call1((number, of_entry))?.str()?.to_string());
+    let report = report?.map_err(|error| call.exception(py, error, at))?;
+    answer(x.into_any(), numbered_by(place, report)?, full_output)
+}
+
+/// The report with the caller's numbers of the systems. `place` is that of [`solve_batch`].
+pub fn numbered_by(place: &Bound<'_, PyAny>, mut report: Report) -> PyResult<Report> {
+    for s in &mut report.fallback_systems {
+        *s = place.call1((*s, false))?.extract()?;
+    }
+    report.fallback_systems.sort_unstable();
+    Ok(report)
 }
 
 /// Plans for all systems, for a group of `width` systems, and for the systems of a plane.
@@ -354,23 +364,42 @@ where
     for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
 {
     let Places { before, n, after } = call.places;
-    let plane = n * after;
     let a = in_kind(TridiagonalBatch::shared(after, n, Layout::Interleaved, sub, diag, sup)?, call.periodic);
     // Many planes are shared among the threads, and so are the systems of a few planes.
     let many = before >= 2 * call.tasks();
     let plan = if many { plans.plane.clone().threads(1) } else { plans.plane.clone() };
     let (factor, tasks) = (plan.factor(&a)?, if many { call.tasks() } else { 1 });
+    each_plane(call.places, tasks, (rhs, x), &|_, rhs, x| solve_by(&factor, call.op, rhs, x))
+}
+
+/// Solve the systems of each plane by `solve(plane, rhs, x)`. `tasks` planes are solved at the same time.
+pub fn each_plane<T: Number>(
+    Places { before, n, after }: Places,
+    tasks: usize,
+    (rhs, x): (&[T], &mut [T]),
+    solve: &(impl Fn(usize, &[T], &mut [T]) -> bandsolve::Result<Report> + Sync),
+) -> bandsolve::Result<Report> {
+    let plane = n * after;
     let mut results = outcomes(before)?;
     spread(tasks, 0..before, (RowsOf(x, plane), &mut results[..]), &|range, (RowsOf(x, _), results)| {
         for ((p, x), result) in range.zip(x.chunks_mut(plane)).zip(results) {
-            let solved = solve_by(&factor, call.op, &rhs[p * plane..(p + 1) * plane], x);
+            let solved = solve(p, &rhs[p * plane..(p + 1) * plane], x);
+            let solved = solved.map(|report| renumbered(report, |s| p * after + s));
             *result = Some(solved.map_err(|error| match error {
                 Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: p * plane + index },
+                Error::Singular { row } => Error::Singular { row: p * plane + row },
                 other => other,
             }));
         }
     });
     joined(results)
+}
+
+/// The report with other numbers of the systems, in the same order. The last numbers may become the same.
+fn renumbered(mut report: Report, number: impl Fn(usize) -> usize) -> Report {
+    report.fallback_systems.iter_mut().for_each(|s| *s = number(*s));
+    report.fallback_systems.dedup();
+    report
 }
 
 /// Solve systems along a middle axis. Each thread copies groups of systems to interleaved storage.
@@ -391,79 +420,112 @@ where
         }
         _ => None,
     };
-    let mut results = outcomes(call.places.count().div_ceil(width))?;
-    let (parts, x) = (results.len(), SharedOutput::new(x));
-    spread(call.tasks(), 0..parts, &mut results[..], &|range, results| {
-        let mut memory = GatheredSystems::new(call.places, width, shared.is_none());
-        for (part, result) in range.zip(results) {
-            let solved = memory.as_mut().map_err(|error| error.clone()).and_then(|memory| {
-                memory.take(part, (matrix, shared.is_none()), rhs);
-                let report = match &shared {
-                    Some(factor) => solve_by(factor, call.op, &memory.rhs, &mut memory.x),
-                    None => {
-                        let arrays = [&memory.sub[..], &memory.diag, &memory.sup];
-                        whole(
-                            (arrays, Layout::Interleaved),
-                            (&plans.together, None),
-                            call.op,
-                            &memory.rhs,
-                            &mut memory.x,
-                        )
-                    }
-                };
-                let report = report.map_err(|error| memory.in_place(error, call.alone))?;
-                memory.places.scatter(&memory.x, memory.systems.clone(), &x, width);
-                Ok(report)
-            });
-            *result = Some(solved);
+    let groups = Groups { places: call.places, width, tasks: call.tasks(), fill: true, matrices: shared.is_none() };
+    groups.each((rhs, x), &|memory| match &shared {
+        Some(factor) => solve_by(factor, call.op, &memory.rhs, &mut memory.x),
+        None => {
+            memory.take_matrices(matrix);
+            let arrays = ([&memory.sub[..], &memory.diag, &memory.sup], Layout::Interleaved);
+            whole(arrays, (&plans.together, None), call.op, &memory.rhs, &mut memory.x)
         }
-    });
-    joined(results)
+    })
+}
+
+/// Groups of systems, which are copied to interleaved storage.
+#[derive(Debug, Clone, Copy)]
+pub struct Groups {
+    pub places: Places,
+    /// Number of systems of a group.
+    pub width: usize,
+    /// Number of groups that are solved at the same time.
+    pub tasks: usize,
+    /// Whether copies of the last system fill the last group. Else the last group may have fewer systems.
+    pub fill: bool,
+    /// Whether the matrices of a group are copied, too. The positions in errors are then those of copied matrices.
+    pub matrices: bool,
+}
+
+impl Groups {
+    /// Copy the right-hand sides of each group, call `solve`, and copy x back. Each thread has memory of its own.
+    pub fn each<T: Number>(
+        self,
+        (rhs, x): (&[T], &mut [T]),
+        solve: &(impl Fn(&mut GatheredSystems<T>) -> bandsolve::Result<Report> + Sync),
+    ) -> bandsolve::Result<Report> {
+        let Self { places, width, tasks, matrices, .. } = self;
+        let mut results = outcomes(places.count().div_ceil(width))?;
+        let (parts, x) = (results.len(), SharedOutput::new(x));
+        spread(tasks, 0..parts, &mut results[..], &|range, results| {
+            let mut memory = GatheredSystems::new(self);
+            for (part, result) in range.zip(results) {
+                let solved = memory.as_mut().map_err(|error| error.clone()).and_then(|memory| {
+                    memory.take(part, rhs);
+                    let report = solve(memory).map_err(|error| memory.in_place(error, !matrices))?;
+                    places.scatter(&memory.x, memory.systems.clone(), &x, memory.width);
+                    Ok(renumbered(report, |s| memory.number(s)))
+                });
+                *result = Some(solved);
+            }
+        });
+        joined(results)
+    }
 }
 
 /// The memory of a thread for one group of systems, interleaved.
-struct GatheredSystems<T> {
-    places: Places,
+pub struct GatheredSystems<T> {
+    groups: Groups,
+    /// Number of systems in memory, with those that fill the group.
     width: usize,
     /// The systems of the current group.
-    systems: Range<usize>,
+    pub systems: Range<usize>,
     sub: Vec<T>,
     diag: Vec<T>,
     sup: Vec<T>,
-    rhs: Vec<T>,
-    x: Vec<T>,
+    pub rhs: Vec<T>,
+    pub x: Vec<T>,
 }
 
 impl<T: Number> GatheredSystems<T> {
     /// Allocate memory for right-hand sides and, if each system has its own matrix, for matrices.
-    fn new(places: Places, width: usize, matrices: bool) -> bandsolve::Result<Self> {
+    fn new(groups: Groups) -> bandsolve::Result<Self> {
+        let Groups { places, width, matrices, .. } = groups;
         let (all, some) = (places.n * width, if matrices { places.n * width } else { 0 });
         let (sub, diag, sup) = (zeros(some)?, zeros(some)?, zeros(some)?);
-        Ok(Self { places, width, systems: 0..0, sub, diag, sup, rhs: zeros(all)?, x: zeros(all)? })
+        Ok(Self { groups, width, systems: 0..0, sub, diag, sup, rhs: zeros(all)?, x: zeros(all)? })
     }
 
-    /// Copy the systems of a part.
-    fn take(&mut self, part: usize, ([sub, diag, sup], matrices): ([&[T]; 3], bool), rhs: &[T]) {
-        let (places, width) = (self.places, self.width);
+    /// Copy the right-hand sides of a part.
+    fn take(&mut self, part: usize, rhs: &[T]) {
+        let Groups { places, width, fill, .. } = self.groups;
         self.systems = part * width..((part + 1) * width).min(places.count());
-        places.gather(rhs, self.systems.clone(), &mut self.rhs, width);
-        if matrices {
-            for (from, to) in [(sub, &mut self.sub), (diag, &mut self.diag), (sup, &mut self.sup)] {
-                places.gather(from, self.systems.clone(), to, width);
-            }
+        self.width = if fill { width } else { self.systems.len() };
+        for list in [&mut self.rhs, &mut self.x] {
+            list.resize(places.n * self.width, T::ZERO);
         }
+        places.gather(rhs, self.systems.clone(), &mut self.rhs, self.width);
+    }
+
+    /// Copy the matrices of the current group.
+    fn take_matrices(&mut self, [sub, diag, sup]: [&[T]; 3]) {
+        for (from, to) in [(sub, &mut self.sub), (diag, &mut self.diag), (sup, &mut self.sup)] {
+            self.groups.places.gather(from, self.systems.clone(), to, self.width);
+        }
+    }
+
+    /// The number in the whole batch of system `k` of the group.
+    fn number(&self, k: usize) -> usize {
+        self.systems.start + k.min(self.systems.len() - 1)
     }
 
     /// Convert the positions in an error to positions in the whole batch.
     fn in_place(&self, error: Error, alone: bool) -> Error {
-        let n = self.places.n;
-        let system = |k: usize| self.systems.start + k.min(self.systems.len() - 1);
+        let n = self.groups.places.n;
         match error {
-            Error::Singular { row } => Error::Singular { row: system(row / n) * n + row % n },
+            Error::Singular { row } => Error::Singular { row: self.number(row / n) * n + row % n },
             Error::NotFinite { array, .. } if alone && array != "rhs" => error,
             Error::NotFinite { array, index } => {
-                let (i, s) = (index / self.width, system(index % self.width));
-                Error::NotFinite { array, index: self.places.place(s, i) }
+                let (i, s) = (index / self.width, self.number(index % self.width));
+                Error::NotFinite { array, index: self.groups.places.place(s, i) }
             }
             other => other,
         }

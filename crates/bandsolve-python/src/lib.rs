@@ -3,6 +3,7 @@
 //! Public names, defaults and most docstrings are in `python/bandsolve`.
 
 mod arrays;
+mod banded_batch;
 mod batch;
 mod device;
 mod diagonals;
@@ -33,6 +34,8 @@ use pyo3::prelude::*;
 mod _bandsolve {
     #[pymodule_export]
     use super::arrays::as_array;
+    #[pymodule_export]
+    use super::banded_batch::solve_banded_batch;
     #[pymodule_export]
     use super::batch::{solve_batch, solved_as_columns, target_of};
     #[pymodule_export]
@@ -72,4 +75,6 @@ mod _bandsolve {
     use super::xla::xla_solve_tridiagonal;
     #[pymodule_export]
     const __VERSION__: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
+    const BATCH_DIAGONALS: usize = bandsolve::BandedBatch::<f64>::MAX_DIAGONALS;
 }

@@ -107,6 +107,14 @@ impl PyReport {
         self.0.fallback
     }
 
+    /// Numbers of the systems of a batch that the solver solved again with the sequential pivoted method, in ascending order. Systems are counted
+    /// in the order of `numpy.ndindex` over all axes but that of the unknowns. The list is empty for a single matrix, also for one that all systems
+    /// share.
+    #[getter]
+    fn fallback_systems(&self) -> &[usize] {
+        &self.0.fallback_systems
+    }
+
     /// Largest entry of the factors divided by the largest entry of the matrix; None if the method does not compute it.
     #[getter]
     fn pivot_growth(&self) -> Option<f64> {

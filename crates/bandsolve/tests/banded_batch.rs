@@ -277,6 +277,30 @@ fn errors_name_the_system<T: Scalar>() {
     }
 }
 
+/// Without row exchanges, a zero pivot needs the fallback. The report names exactly these systems, for one and for several right-hand sides.
+fn repaired_systems_are_named<T: Scalar>() {
+    let (n, lower, upper) = (20, 2, 2);
+    let number = |value: f64| T::from_real(T::Real::from_f64(value));
+    let bands: Vec<T> = (0..n * 5).map(|k| number(if k % 5 == 2 { 8.0 } else { 1.0 })).collect();
+    let good = Banded::from_vec(n, lower, upper, bands.clone()).unwrap();
+    let mut zero_pivot = bands;
+    zero_pivot[upper] = T::ZERO;
+    let bad = Banded::from_vec(n, lower, upper, zero_pivot).unwrap();
+    // Up to 4 contiguous systems are solved one by one.
+    for (count, at) in [(40, vec![0, 17, 39]), (40, vec![]), (3, vec![1, 2])] {
+        let systems: Vec<_> = (0..count).map(|s| if at.contains(&s) { bad.clone() } else { good.clone() }).collect();
+        for order in ORDERS {
+            let (bands, strides, layout) = stored(&systems, (n, lower, upper), order);
+            let a = BandedBatch::with_strides(count, n, (lower, upper), layout, strides, &bands).unwrap();
+            for (threads, n_rhs) in [(1, 1), (3, 1), (2, 3)] {
+                let plan = Plan::new(a.shape()).pivoting(Pivoting::None).threads(threads);
+                let report = solve(&a, &plan, Op::Plain, &vec![T::ONE; n_rhs * count * n]).1.unwrap();
+                assert_eq!((&report.fallback_systems, report.fallback), (&at, !at.is_empty()), "{order:?}: {report:?}");
+            }
+        }
+    }
+}
+
 macro_rules! for_all_scalars {
     ($($name:ident)*) => {$(
         mod $name {
@@ -302,6 +326,7 @@ macro_rules! for_all_scalars {
 }
 for_all_scalars! {
     every_width_and_order dominant_systems_need_no_fallback place_and_threads_change_nothing one_matrix extremes errors_name_the_system
+        repaired_systems_are_named
 }
 
 #[test]

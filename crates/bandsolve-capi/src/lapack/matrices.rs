@@ -10,8 +10,8 @@ use crate::solve::arrays;
 use crate::status::{CallFailure, CallResult};
 use bandsolve::memory::{collected, copied, zeroed};
 use bandsolve::{
-    Banded, BlockTridiagonal, ColumnStrides, Factorize, Inspect, Layout, Method, Plan, Scalar, Shape, Tridiagonal,
-    TridiagonalBatch,
+    BandStrides, Banded, BandedBatch, BlockTridiagonal, ColumnStrides, Factorize, Inspect, Layout, Method, Plan,
+    Scalar, Shape, Tridiagonal, TridiagonalBatch,
 };
 use core::ffi::c_char;
 use std::sync::Mutex;
@@ -190,37 +190,53 @@ pub(crate) unsafe fn pb<T: Scalar>(
     factor(Pb(storage), plan, Banded::from_vec(n, width, width, bands)?, &[])
 }
 
-/// The sizes of a batch from C, and the distances between entries.
+/// The sizes of a batch from C, and the distances between entries of `rhs`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct BatchArguments {
+pub(crate) struct BatchSizes {
     pub n: i64,
     pub count: i64,
     pub row_stride: i64,
     pub system_stride: i64,
-    /// Whether all systems have the same matrix.
-    pub shared: BoolArgument,
-    pub periodic: bool,
 }
 
-/// Factor a batch of tridiagonal matrices (`gttrf_batch`, `cgttrf_batch`).
+/// The checked sizes of a batch.
+struct CheckedSizes {
+    n: usize,
+    count: usize,
+    layout: Layout,
+    strides: ColumnStrides,
+    /// Number of elements from the first entry of `rhs` to the last one.
+    len: usize,
+}
+
+impl BatchSizes {
+    fn check<T>(self) -> CallResult<CheckedSizes> {
+        let (n, count) = (size("n", self.n)?, size("count", self.count)?);
+        let (row, system) = (size("row_stride", self.row_stride)?, size("system_stride", self.system_stride)?);
+        elements::<T>("rhs", &[n, count])?;
+        let layout = if row > system { Layout::Interleaved } else { Layout::Contiguous };
+        let strides = match layout {
+            Layout::Contiguous => ColumnStrides { rows: n, columns: count, row, column: system },
+            Layout::Interleaved => ColumnStrides { rows: count, columns: n, row: system, column: row },
+        };
+        let len = elements::<T>("rhs", &[strides.len()?])?;
+        Ok(CheckedSizes { n, count, layout, strides, len })
+    }
+}
+
+/// Factor a batch of tridiagonal matrices (`gttrf_batch`, `cgttrf_batch`). If `shared`, all systems have the same matrix.
 ///
 /// # Safety
 /// As [`gt`].
 pub(crate) unsafe fn batch<T: Scalar>(
     lifetime: Lifetime,
-    sizes: BatchArguments,
+    sizes: BatchSizes,
+    (shared, periodic): (BoolArgument, bool),
     matrix: [*const T; 3],
 ) -> CallResult<StoredFactors> {
-    let (n, count, shared) = (size("n", sizes.n)?, size("count", sizes.count)?, sizes.shared != 0);
-    let (row, system) = (size("row_stride", sizes.row_stride)?, size("system_stride", sizes.system_stride)?);
-    elements::<T>("rhs", &[n, count])?;
-    let layout = if row > system { Layout::Interleaved } else { Layout::Contiguous };
-    let strides = match layout {
-        Layout::Contiguous => ColumnStrides { rows: n, columns: count, row, column: system },
-        Layout::Interleaved => ColumnStrides { rows: count, columns: n, row: system, column: row },
-    };
-    let len = elements::<T>("rhs", &[strides.len()?])?;
-    let plan = plan(lifetime, Shape::Batch { n, count, layout, periodic: sizes.periodic }, None)?;
+    let CheckedSizes { n, count, layout, strides, len } = sizes.check::<T>()?;
+    let shared = shared != 0;
+    let plan = plan(lifetime, Shape::Batch { n, count, layout, periodic }, None)?;
     let routine = Batch { strides, shared };
     let arrays = arrays(matrix, if shared { (n, n) } else { (len, len) })?;
     // SAFETY: the caller's promise; only a call borrows them.
@@ -228,10 +244,57 @@ pub(crate) unsafe fn batch<T: Scalar>(
     if !shared && !strides.is_contiguous() {
         let gathered = [strides.gather("sub", sub)?, strides.gather("diag", diag)?, strides.gather("sup", sup)?];
         let a = TridiagonalBatch::from_vecs(count, n, layout, gathered)?;
-        return factor(routine, plan, if sizes.periodic { a.periodic() } else { a }, &[]);
+        return factor(routine, plan, if periodic { a.periodic() } else { a }, &[]);
     }
     let new = if shared { TridiagonalBatch::shared } else { TridiagonalBatch::new };
     let a = new(count, n, layout, sub, diag, sup)?;
-    let a = if sizes.periodic { a.periodic() } else { a };
+    let a = if periodic { a.periodic() } else { a };
     if lifetime == Call { factor(routine, plan, a, &arrays) } else { factor(routine, plan, a.try_into_owned()?, &[]) }
+}
+
+/// The bands of a batch from C: the numbers of diagonals, and the distances between entries of `ab`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BandArguments {
+    pub kl: i64,
+    pub ku: i64,
+    pub ab_row_stride: i64,
+    pub ab_column_stride: i64,
+    pub ab_system_stride: i64,
+}
+
+/// Factor a batch of banded matrices (`gbtrf_batch`).
+///
+/// # Safety
+/// As [`gt`].
+pub(crate) unsafe fn band_batch<T: Scalar>(
+    lifetime: Lifetime,
+    sizes: BatchSizes,
+    band: BandArguments,
+    ab: *const T,
+) -> CallResult<StoredFactors> {
+    let CheckedSizes { n, count, layout, strides, .. } = sizes.check::<T>()?;
+    let (lower, upper) = (size("kl", band.kl)?, size("ku", band.ku)?);
+    let most = BandedBatch::<T>::MAX_DIAGONALS;
+    if lower.max(upper) > most {
+        return Err(CallFailure::argument(format!("kl is {lower} and ku is {upper}, expected at most {most} each")));
+    }
+    let of_band = BandStrides {
+        system: size("ab_system_stride", band.ab_system_stride)?,
+        column: size("ab_column_stride", band.ab_column_stride)?,
+        diagonal: size("ab_row_stride", band.ab_row_stride)?,
+    };
+    let last = [(count, of_band.system), (n, of_band.column), (lower + upper + 1, of_band.diagonal)];
+    let len = if n == 0 || count == 0 {
+        Some(0)
+    } else {
+        last.iter().try_fold(1_usize, |sum, (length, stride)| sum.checked_add((length - 1).checked_mul(*stride)?))
+    };
+    let len = elements::<T>("ab", &[len.unwrap_or(usize::MAX)])?;
+    let array = RawArray::new("ab", ab, len)?;
+    let plan = plan(lifetime, Shape::BandedBatch { n, count, layout, lower, upper }, None)?;
+    // SAFETY: the caller's promise; only a call borrows the array.
+    let bands: &'static [T] = unsafe { array.read() };
+    let a = BandedBatch::with_strides(count, n, (lower, upper), layout, of_band, bands)?;
+    let routine = BandBatch { strides };
+    if lifetime == Call { factor(routine, plan, a, &[array]) } else { factor(routine, plan, a.try_into_owned()?, &[]) }
 }

@@ -6,7 +6,7 @@
 mod matrices;
 mod routine;
 
-pub(crate) use matrices::{BatchArguments, Lifetime, batch, bgt, gb, gt, pb, pt};
+pub(crate) use matrices::{BandArguments, BatchSizes, Lifetime, band_batch, batch, bgt, gb, gt, pb, pt};
 
 use crate::csr::{destroy, opened};
 use crate::memory::{ArgumentPlace, RawArray, apart, elements, heap, size};
@@ -155,11 +155,11 @@ unsafe fn stored<'a>(factor: bandsolve_factor_t) -> CallResult<&'a StoredFactors
 unsafe fn stored_by<'a>(factor: bandsolve_factor_t, prefix: &str) -> CallResult<&'a StoredFactors> {
     // SAFETY: the caller's promise.
     let factors = unsafe { stored(factor)? };
-    let other = factors.routine.prefix();
-    if other == prefix {
+    let (other, wanted) = (factors.routine.name(), format!("{prefix}trf"));
+    if other == wanted {
         return Ok(factors);
     }
-    let message = format!("factor comes from {other}trf, but this routine needs factors of {prefix}trf");
+    let message = format!("factor comes from {other}, but this routine needs factors of {wanted}");
     Err(CallFailure::buffer(message))
 }
 
@@ -234,17 +234,24 @@ unsafe fn solve_columns<T: Scalar>(factors: &StoredFactors, op: Op, columns: Lap
     factors.solve(op, unsafe { rhs.write() }, strides)
 }
 
-/// Solve the systems of a batch with factors (`gttrs_batch`).
+/// Solve the systems of a batch with factors (`gttrs_batch`, `gbtrs_batch`). `kind` is "gt" or "gb".
 ///
 /// # Safety
 /// As [`solve`].
-pub(crate) unsafe fn solve_batch<T: Scalar>(op: Op, factor: bandsolve_factor_t, rhs: *mut T) -> CallResult {
+pub(crate) unsafe fn solve_batch<T: Scalar>(kind: &str, op: Op, factor: bandsolve_factor_t, rhs: *mut T) -> CallResult {
     report::clear();
     // SAFETY: the caller's promise.
-    unsafe { batch_in_place(stored(factor)?, op, rhs) }
+    let factors = unsafe { stored(factor)? };
+    let (stored, wanted) = (factors.routine.name(), format!("{kind}trf_batch"));
+    if stored != wanted {
+        let message = format!("factor comes from {stored}, but this routine needs factors of {wanted}");
+        return Err(CallFailure::buffer(message));
+    }
+    // SAFETY: the caller's promise.
+    unsafe { batch_in_place(factors, op, rhs) }
 }
 
-/// Factor a batch and solve (`gtsv_batch`).
+/// Factor a batch and solve (`gtsv_batch`, `gbsv_batch`).
 ///
 /// # Safety
 /// As [`solve_once`].
@@ -257,10 +264,8 @@ pub(crate) unsafe fn solve_batch_once<T: Scalar>(factors: CallResult<StoredFacto
 /// # Safety
 /// As [`solve_columns`].
 unsafe fn batch_in_place<T: Scalar>(factors: &StoredFactors, op: Op, rhs: *mut T) -> CallResult {
-    let LapackRoutine::Batch { strides, .. } = factors.routine else {
-        let message =
-            format!("factor comes from {}trf, but this routine needs factors of a batch", factors.routine.prefix());
-        return Err(CallFailure::buffer(message));
+    let (LapackRoutine::Batch { strides, .. } | LapackRoutine::BandBatch { strides }) = factors.routine else {
+        unreachable!("factors of a batch")
     };
     let len = strides.len()?;
     let rhs = RawArray::new("rhs", rhs, len)?;

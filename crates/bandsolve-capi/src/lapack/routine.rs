@@ -14,6 +14,7 @@ pub(crate) enum LapackRoutine {
     Pt,
     Pb(BandStorage),
     Batch { strides: ColumnStrides, shared: bool },
+    BandBatch { strides: ColumnStrides },
 }
 
 use LapackRoutine::*;
@@ -46,16 +47,17 @@ impl BandStorage {
 }
 
 impl LapackRoutine {
-    /// The first letters of the routines.
-    pub fn prefix(&self) -> &'static str {
+    /// The routine that factors, without the letter of the number type.
+    pub fn name(&self) -> &'static str {
         match self {
-            Gt => "gt",
-            Cgt => "cgt",
-            Bgt => "bgt",
-            Gb(_) => "gb",
-            Pt => "pt",
-            Pb(_) => "pb",
-            Batch { .. } => "gt…_batch: gt",
+            Gt => "gttrf",
+            Cgt => "cgttrf",
+            Bgt => "bgttrf",
+            Gb(_) => "gbtrf",
+            Pt => "pttrf",
+            Pb(_) => "pbtrf",
+            Batch { .. } => "gttrf_batch",
+            BandBatch { .. } => "gbtrf_batch",
         }
     }
 
@@ -73,11 +75,13 @@ impl LapackRoutine {
         let Error::NotFinite { array, index } = error else { return error.into() };
         let placed = |at: &ColumnStrides| index % at.rows * at.row + index / at.rows * at.column;
         let (array, index) = match (self, array) {
-            (Batch { strides, .. }, "rhs") | (Batch { strides, shared: false }, "sub" | "diag" | "sup")
+            (Batch { strides, .. } | BandBatch { strides }, "rhs")
+            | (Batch { strides, shared: false }, "sub" | "diag" | "sup")
                 if !strides.is_empty() =>
             {
                 (array, placed(strides))
             }
+            (BandBatch { .. }, "bands") => ("ab", index),
             (_, "rhs") if !strides.is_empty() => (array, placed(strides)),
             (Pt, "sub" | "sup") => ("off", index),
             (Gb(storage), "bands") => ("ab", Self::band_index(storage, (storage.lower, storage.upper), index)),

@@ -56,6 +56,9 @@ pub struct Report<M = Method> {
     pub refinement_steps: usize,
     /// Whether the sequential pivoted solver had to solve again for at least one right-hand side.
     pub fallback: bool,
+    /// Numbers of the systems of a batch that the sequential pivoted solver had to solve again, for any right-hand side, in ascending order.
+    /// Empty for a single system.
+    pub fallback_systems: Vec<usize>,
     /// Largest entry of the factors relative to the largest entry of the matrix, if the method knows this ratio.
     pub pivot_growth: Option<f64>,
     /// A warning in words if x may have no correct digit; `None` otherwise.
@@ -145,6 +148,7 @@ impl<M> Report<M> {
             backward_errors: SmallVec::new(),
             refinement_steps: 0,
             fallback: false,
+            fallback_systems: Vec::new(),
             pivot_growth: None,
             attention: None,
         }
@@ -159,10 +163,21 @@ impl<M> Report<M> {
             backward_errors,
             refinement_steps,
             fallback,
+            fallback_systems,
             pivot_growth,
             attention,
         } = self;
-        Report { method, reason, backward_error, backward_errors, refinement_steps, fallback, pivot_growth, attention }
+        Report {
+            method,
+            reason,
+            backward_error,
+            backward_errors,
+            refinement_steps,
+            fallback,
+            fallback_systems,
+            pivot_growth,
+            attention,
+        }
     }
 
     /// Append the backward error of the next right-hand side.
@@ -201,13 +216,14 @@ impl Report {
         Ok(self)
     }
 
-    /// Append the report of the next right-hand sides.
+    /// Append the report of the next right-hand sides. Those of a batch belong to the same systems.
     pub fn take(&mut self, next: &Report) {
         self.backward_errors.extend_from_slice(&next.backward_errors);
         self.take_repairs(next);
     }
 
-    /// Merge the report of other systems of the batch, with the same number of right-hand sides.
+    /// Merge the report of other systems of the batch, with the same number of right-hand sides. `other.fallback_systems` counts the systems
+    /// of the whole batch.
     pub fn take_systems(&mut self, other: &Report) {
         let errors = self.backward_errors.iter_mut().zip(&other.backward_errors);
         errors.for_each(|(error, other)| *error = error.max_nan(*other));
@@ -219,6 +235,11 @@ impl Report {
         self.backward_error = self.backward_error.max_nan(other.backward_error);
         self.refinement_steps = self.refinement_steps.max(other.refinement_steps);
         self.fallback |= other.fallback;
+        if !other.fallback_systems.is_empty() {
+            self.fallback_systems.extend_from_slice(&other.fallback_systems);
+            self.fallback_systems.sort_unstable();
+            self.fallback_systems.dedup();
+        }
         self.attention = self.attention.take().or_else(|| other.attention.clone());
     }
 }

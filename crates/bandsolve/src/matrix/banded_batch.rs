@@ -55,10 +55,10 @@ pub struct BandedBatch<'a, T: Scalar> {
     bands: Cow<'a, [T]>,
 }
 
-/// The largest number of diagonals on each side.
-const MOST: usize = bandsolve_kernel::tuning::SMALL_BLOCK_MAX;
-
 impl<'a, T: Scalar> BandedBatch<'a, T> {
+    /// The largest number of diagonals on each side.
+    pub const MAX_DIAGONALS: usize = bandsolve_kernel::tuning::SMALL_BLOCK_MAX;
+
     /// A batch in layout [`Contiguous`](Layout::Contiguous) that borrows `bands`: the arrays of `count` matrices
     /// [`Banded::new`]`(n, lower, upper, …)`, one after the other.
     ///
@@ -108,9 +108,9 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         strides: BandStrides,
         bands: &'a [T],
     ) -> Result<Self> {
-        if lower.max(upper) > MOST {
+        if lower.max(upper) > Self::MAX_DIAGONALS {
             let what = "the number of diagonals on one side of a batch of bands";
-            return Err(Error::Shape { what, expected: MOST, got: lower.max(upper) });
+            return Err(Error::Shape { what, expected: Self::MAX_DIAGONALS, got: lower.max(upper) });
         }
         let band = BandShape { n, lower, upper, strides };
         let last = band.last(count).and_then(|last| last.checked_add(1)).unwrap_or(usize::MAX);

@@ -15,7 +15,7 @@ use crate::contract::{Factor, Op, verify};
 use crate::decision::{Decision, Options};
 use crate::error::{Error, Result, check_len};
 use crate::matrix::{Layout, Shape};
-use crate::memory::{collected, filled, places, push};
+use crate::memory::{collected, filled, more, places, push};
 use crate::method::Method;
 use crate::partition::partitioned::Partitionable;
 use crate::plan::Plan;
@@ -139,6 +139,13 @@ struct Findings {
     too_large: Option<(usize, Arc<str>)>,
 }
 
+/// Append the report of the next right-hand side of all systems.
+fn take_column(outcome: &mut Report, column: &Report) -> Result<()> {
+    more(&mut outcome.fallback_systems, column.fallback_systems.len())?;
+    outcome.take(column);
+    Ok(())
+}
+
 impl<T: Scalar> BatchFactor<'_, T> {
     /// Number of systems, number of unknowns of each, and their order.
     fn size(&self) -> (usize, usize, Layout) {
@@ -254,7 +261,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         if let Some(alone) = &self.alone {
             for column in columns {
                 match alone.solve(op, column, stack, &|error, s| self.in_batch(error, s)) {
-                    Ok(report) => outcome.take(&report),
+                    Ok(report) => take_column(&mut outcome, &report)?,
                     Err(error) => failure = failure.or(Some(error)),
                 }
             }
@@ -282,7 +289,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
             let mut column = Report::new(&self.decision);
             let findings = parts.into_iter().map(|part| part.3).collect::<Result<_>>()?;
             match self.solve_bad(op, rhs, findings, (&mut column, x)) {
-                Ok(()) => outcome.take(&column),
+                Ok(()) => take_column(&mut outcome, &column)?,
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
@@ -306,7 +313,10 @@ impl<T: Scalar> BatchFactor<'_, T> {
                 Ok(alone) => {
                     worst = worst.max_nan(alone.backward_error);
                     report.refinement_steps = report.refinement_steps.max(alone.refinement_steps);
-                    report.fallback |= alone.fallback;
+                    if alone.fallback {
+                        report.fallback = true;
+                        push(&mut report.fallback_systems, s)?;
+                    }
                     let before = too_large.as_ref().is_some_and(|(first, _)| *first < s);
                     if let Some(text) = alone.attention.filter(|_| !before) {
                         too_large = Some((s, text));

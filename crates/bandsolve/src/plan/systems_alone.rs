@@ -7,7 +7,7 @@ use crate::contract::{Factor, Op};
 use crate::decision::Decision;
 use crate::error::{Error, Result};
 use crate::matrix::Shape;
-use crate::memory::{push, reserved};
+use crate::memory::{more, push, reserved};
 use crate::method::Method;
 use crate::plan::any::AnyFactor;
 use crate::plan::{Factorize, Plan};
@@ -95,7 +95,8 @@ impl<'m, T: Scalar> SystemsAlone<'m, T> {
                 for (s, x) in (*first..).zip(x.chunks_exact_mut(n)) {
                     let rhs = &rhs[s * n..(s + 1) * n];
                     let report = self.systems[s].solve_into_with(op, rhs, x, PodStack::new(memory));
-                    join(result, report.map_err(|error| in_batch(error, s)));
+                    let report = report.map_err(|error| in_batch(error, s));
+                    join(result, report.and_then(|report| of_system(report, s)));
                 }
             }
         });
@@ -110,10 +111,21 @@ impl<'m, T: Scalar> SystemsAlone<'m, T> {
     }
 }
 
+/// The report of system `s` as that of a batch.
+fn of_system(mut report: Report, s: usize) -> Result<Report> {
+    if report.fallback {
+        push(&mut report.fallback_systems, s)?;
+    }
+    Ok(report)
+}
+
 /// Add the report of the next system, or keep the first error.
 fn join(all: &mut Result<Option<Report>>, next: Result<Report>) {
     match (&mut *all, next) {
-        (Ok(Some(report)), Ok(next)) => report.take_systems(&next),
+        (Ok(Some(report)), Ok(next)) => match more(&mut report.fallback_systems, next.fallback_systems.len()) {
+            Ok(()) => report.take_systems(&next),
+            Err(error) => *all = Err(error),
+        },
         (Ok(None), Ok(next)) => *all = Ok(Some(next)),
         (Ok(_), Err(error)) => *all = Err(error),
         (Err(_), _) => {}

@@ -463,7 +463,8 @@ pub unsafe extern "C" fn bandsolve_dgtsv_batch(
         lapack::solve_batch_once(
             lapack::batch(
                 Lifetime::Call,
-                BatchArguments { n, count, row_stride, system_stride, shared, periodic: false },
+                BatchSizes { n, count, row_stride, system_stride },
+                (shared, false),
                 [sub, diag, sup],
             ),
             rhs,
@@ -491,7 +492,8 @@ pub unsafe extern "C" fn bandsolve_dgttrf_batch(
         lapack::store(factor, || {
             lapack::batch(
                 Lifetime::Handle,
-                BatchArguments { n, count, row_stride, system_stride, shared, periodic: false },
+                BatchSizes { n, count, row_stride, system_stride },
+                (shared, false),
                 [sub, diag, sup],
             )
         })
@@ -506,7 +508,7 @@ pub unsafe extern "C" fn bandsolve_dgttrs_batch(
     factor: bandsolve_factor_t,
     rhs: *mut f64,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { lapack::solve_batch(lapack::op(trans)?, factor, rhs) })
+    guard(|| unsafe { lapack::solve_batch("gt", lapack::op(trans)?, factor, rhs) })
 }
 
 /// Solve `count` periodic tridiagonal systems of n unknowns each.
@@ -529,7 +531,8 @@ pub unsafe extern "C" fn bandsolve_dcgtsv_batch(
         lapack::solve_batch_once(
             lapack::batch(
                 Lifetime::Call,
-                BatchArguments { n, count, row_stride, system_stride, shared, periodic: true },
+                BatchSizes { n, count, row_stride, system_stride },
+                (shared, true),
                 [sub, diag, sup],
             ),
             rhs,
@@ -556,9 +559,92 @@ pub unsafe extern "C" fn bandsolve_dcgttrf_batch(
         lapack::store(factor, || {
             lapack::batch(
                 Lifetime::Handle,
-                BatchArguments { n, count, row_stride, system_stride, shared, periodic: true },
+                BatchSizes { n, count, row_stride, system_stride },
+                (shared, true),
                 [sub, diag, sup],
             )
         })
     })
+}
+
+/// Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 8 each.
+///
+/// Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
+///
+///     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+///
+///     LAPACK's band storage    ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+///     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
+///     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
+///
+/// If `ab_system_stride` is 0, all systems have the same matrix. The array of `bandsolve_dgbsv` begins with kl rows for fill-in: pass `ab + kl`.
+///
+/// Entry i of the right-hand side of system s is at `rhs[i * row_stride + s * system_stride]`, as for `bandsolve_dgtsv_batch`. The solutions
+/// overwrite `rhs`. The function reads `ab` where it is. It copies `rhs` unless the batch is contiguous or interleaved.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_dgbsv_batch(
+    n: i64,
+    kl: i64,
+    ku: i64,
+    count: i64,
+    ab: *const f64,
+    ab_row_stride: i64,
+    ab_column_stride: i64,
+    ab_system_stride: i64,
+    rhs: *mut f64,
+    row_stride: i64,
+    system_stride: i64,
+) -> bandsolve_status_t {
+    guard(|| unsafe {
+        lapack::solve_batch_once(
+            lapack::band_batch(
+                Lifetime::Call,
+                BatchSizes { n, count, row_stride, system_stride },
+                BandArguments { kl, ku, ab_row_stride, ab_column_stride, ab_system_stride },
+                ab,
+            ),
+            rhs,
+        )
+    })
+}
+
+/// Prepare `count` banded matrices of n rows each, to solve many times with them.
+///
+/// The arguments are those of `bandsolve_dgbsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps a copy of `ab`, and no
+/// factors: each solve eliminates again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_dgbtrf_batch(
+    n: i64,
+    kl: i64,
+    ku: i64,
+    count: i64,
+    ab: *const f64,
+    ab_row_stride: i64,
+    ab_column_stride: i64,
+    ab_system_stride: i64,
+    row_stride: i64,
+    system_stride: i64,
+    factor: bandsolve_factor_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe {
+        lapack::store(factor, || {
+            lapack::band_batch(
+                Lifetime::Handle,
+                BatchSizes { n, count, row_stride, system_stride },
+                BandArguments { kl, ku, ab_row_stride, ab_column_stride, ab_system_stride },
+                ab,
+            )
+        })
+    })
+}
+
+/// Solve the systems of `bandsolve_dgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+/// `bandsolve_dgbtrs`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_dgbtrs_batch(
+    trans: c_char,
+    factor: bandsolve_factor_t,
+    rhs: *mut f64,
+) -> bandsolve_status_t {
+    guard(|| unsafe { lapack::solve_batch("gb", lapack::op(trans)?, factor, rhs) })
 }

@@ -1,0 +1,166 @@
+//! Batches of banded systems.
+
+use crate::arrays::{Number, OutputArray, filled, rows, slice, strided, strided_slice, with_number};
+use crate::batch::{BYTES_TOGETHER, Groups, Places, SYSTEMS_TOGETHER, each_plane, numbered_by};
+use crate::errors::{exception, lin_alg_error};
+use crate::interrupt::detached;
+use crate::options::{CallOptions, ThreadCount, op};
+use crate::solve::{CallerNumbers, answer, arguments, solve_by};
+use bandsolve::{BandStrides, BandedBatch, Error, Layout, Op, Plan, Report, Shape};
+use bandsolve_kernel::spread::tasks;
+use numpy::{PyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Solve banded systems along the middle axis of a C-contiguous array `rhs` of shape `shape`. `ab` has the shape (count, l + u + 1, n), in any order
+/// in memory, with one matrix for each system in the order of `rhs`, or a single one.
+///
+/// `place` converts the position of a system or of a number in `rhs` to the position in the arrays of the caller.
+#[pyfunction]
+#[pyo3(signature = (shape, widths, ab, rhs, place, *, pivoting="scaled-partial", verify=true, threads=None, transpose=None, out=None,
+    overwrite_rhs=false, full_output=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+pub fn solve_banded_batch<'py>(
+    shape: (usize, usize, usize),
+    widths: (usize, usize),
+    ab: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    place: &Bound<'py, PyAny>,
+    pivoting: &str,
+    verify: bool,
+    threads: Option<ThreadCount>,
+    transpose: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    overwrite_rhs: bool,
+    full_output: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options = CallOptions { pivoting, verify, threads, ..CallOptions::DEFAULT };
+    let ([ab, rhs], kind) = arguments([ab, rhs])?;
+    let places = Places { before: shape.0, n: shape.1, after: shape.2 };
+    let fits = |count: usize| *ab.shape() == [count, widths.0 + widths.1 + 1, places.n];
+    if rhs.len() != places.len() || !(fits(1) || fits(places.count())) {
+        return Err(PyValueError::new_err("the shapes of ab and rhs do not fit together"));
+    }
+    let op = transpose.map_or(Ok(Op::Plain), op)?;
+    let call = BandedCall { places, widths, options, op };
+    with_number!(kind, batch([&ab, &rhs], &call, place, (OutputArray::new(out, overwrite_rhs), full_output)))
+}
+
+/// A batch and its options.
+struct BandedCall<'a> {
+    places: Places,
+    /// Numbers of diagonals below and above the main one.
+    widths: (usize, usize),
+    options: CallOptions<'a>,
+    op: Op,
+}
+
+/// Matrices in the array of the caller.
+#[derive(Clone, Copy)]
+struct Bands<'a, T> {
+    numbers: &'a [T],
+    strides: BandStrides,
+}
+
+impl<'a, T: Number> Bands<'a, T> {
+    /// The matrices of an array that [`strided`] returned. One matrix is that of all systems.
+    fn of(array: &'a Bound<'_, PyArrayDyn<T>>) -> Self {
+        let (shape, strides) = (array.shape(), array.strides());
+        let [system, diagonal, column] = [0, 1, 2].map(|axis| match shape[axis] {
+            0 | 1 => 0,
+            _ => strides[axis].unsigned_abs() / size_of::<T>(),
+        });
+        Self { numbers: strided_slice(array), strides: BandStrides { system, column, diagonal } }
+    }
+
+    /// The matrices from system `first` on.
+    fn from(self, first: usize) -> Self {
+        Self { numbers: &self.numbers[first * self.strides.system..], ..self }
+    }
+}
+
+fn batch<'py, T: Number>(
+    [ab, rhs]: [&Bound<'py, PyUntypedArray>; 2],
+    call: &BandedCall<'_>,
+    place: &Bound<'py, PyAny>,
+    (target, full_output): (OutputArray<'_, 'py>, bool),
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = rhs.py();
+    let (ab, rhs_of_type) = (strided::<T>(ab)?, rows::<T>(rhs)?);
+    let bands = Bands::of(&ab);
+    let plan = call.options.plan(Plan::once(call.shape(call.places.count(), Layout::Contiguous)))?;
+    let solve = |rhs: &[T], x: &mut [T]| detached(py, || call.solve(bands, &plan, rhs, x));
+    let (x, report) = match target.array::<T>(rhs, false)? {
+        Some(x) => {
+            let [from, to] = [CallerNumbers::of(&rhs_of_type), CallerNumbers::of(&x)];
+            let solved = from.solve_to(to, |rhs, x| Ok(solve(rhs, x)));
+            (x, solved.map_err(|error| exception(py, &error))?)
+        }
+        None => filled(py, &[call.places.len()], false, |x| solve(slice(&rhs_of_type), x))?,
+    };
+    let report = report?.map_err(|error| call.exception(error, place))?;
+    answer(x.into_any(), numbered_by(place, report)?, full_output)
+}
+
+impl BandedCall<'_> {
+    fn shape(&self, count: usize, layout: Layout) -> Shape {
+        let (lower, upper) = self.widths;
+        Shape::BandedBatch { n: self.places.n, count, layout, lower, upper }
+    }
+
+    /// Solve all systems. Right-hand sides are copied only along a middle axis with few systems after it.
+    fn solve<T: Number>(&self, bands: Bands<'_, T>, plan: &Plan, rhs: &[T], x: &mut [T]) -> bandsolve::Result<Report> {
+        let places @ Places { before, after, .. } = self.places;
+        if after == 1 || rhs.is_empty() {
+            return self.part(bands, plan, (before * after, Layout::Contiguous), rhs, x);
+        }
+        if before == 1 {
+            return self.part(bands, plan, (after, Layout::Interleaved), rhs, x);
+        }
+        let available = tasks(self.options.thread_count(), places.len());
+        if after >= SYSTEMS_TOGETHER {
+            // Many planes are shared among the threads, and so are the systems of a few planes.
+            let many = before >= 2 * available;
+            let plan = if many { plan.clone().threads(1) } else { plan.clone() };
+            return each_plane(places, if many { available } else { 1 }, (rhs, x), &|p, rhs, x| {
+                self.part(bands.from(p * after), &plan, (after, Layout::Interleaved), rhs, x)
+            });
+        }
+        let (width, plan) = (BYTES_TOGETHER / size_of::<T>(), plan.clone().threads(1));
+        let groups = Groups { places, width, tasks: available, fill: false, matrices: false };
+        groups.each((rhs, x), &|memory| {
+            let (bands, count) = (bands.from(memory.systems.start), memory.systems.len());
+            self.part(bands, &plan, (count, Layout::Interleaved), &memory.rhs, &mut memory.x)
+        })
+    }
+
+    /// Solve `count` systems that are stored as a batch.
+    fn part<T: Number>(
+        &self,
+        bands: Bands<'_, T>,
+        plan: &Plan,
+        (count, layout): (usize, Layout),
+        rhs: &[T],
+        x: &mut [T],
+    ) -> bandsolve::Result<Report> {
+        let Bands { numbers, strides } = bands;
+        let a = BandedBatch::with_strides(count, self.places.n, self.widths, layout, strides, numbers)?;
+        solve_by(&plan.with_shape(a.shape()).factor(&a)?, self.op, rhs, x)
+    }
+
+    /// The exception for an error. The place of a NaN or infinity in `bands` is that in the memory of a part: the caller of this module finds the
+    /// indices.
+    fn exception(&self, error: Error, place: &Bound<'_, PyAny>) -> PyErr {
+        let (py, n) = (place.py(), self.places.n);
+        let at = |number: usize, of_entry: bool| Ok(place.call1((number, of_entry))?.str()?.to_string());
+        let made = match error {
+            Error::Singular { row } => at(row / n, false)
+                .map(|system| lin_alg_error(py, format!("system {system} is singular: no pivot in row {}", row % n))),
+            Error::NotFinite { array: "rhs", index } => {
+                at(index, true).map(|at| PyValueError::new_err(format!("rhs[{at}] is not finite")))
+            }
+            error => return exception(py, &error),
+        };
+        made.unwrap_or_else(|error: PyErr| error)
+    }
+}
