@@ -71,30 +71,30 @@ struct Batch {
 }
 
 /// The matrices as bandsolve reads them.
-enum Matrices<'a, T: Scalar> {
+enum BatchMatrices<'a, T: Scalar> {
     Tridiagonal(TridiagonalBatch<'a, T>),
     Banded(BandedBatch<'a, T>),
 }
 
-impl<'a, T: PeerScalar> Matrices<'a, T> {
+impl<'a, T: PeerScalar> BatchMatrices<'a, T> {
     fn shape(&self) -> Shape {
         match self {
-            Matrices::Tridiagonal(a) => a.shape(),
-            Matrices::Banded(a) => a.shape(),
+            BatchMatrices::Tridiagonal(a) => a.shape(),
+            BatchMatrices::Banded(a) => a.shape(),
         }
     }
 
     fn solve(&self, plan: &Plan, rhs: &[T], x: &mut [T]) -> Solved<Report> {
         match self {
-            Matrices::Tridiagonal(a) => plan.factor(a)?.solve_into(rhs, x),
-            Matrices::Banded(a) => plan.factor(a)?.solve_into(rhs, x),
+            BatchMatrices::Tridiagonal(a) => plan.factor(a)?.solve_into(rhs, x),
+            BatchMatrices::Banded(a) => plan.factor(a)?.solve_into(rhs, x),
         }
     }
 
     fn backward_error(&self, rhs: &[T], x: &[T]) -> f64 {
         match self {
-            Matrices::Tridiagonal(a) => backward_error(a, rhs, x),
-            Matrices::Banded(a) => {
+            BatchMatrices::Tridiagonal(a) => backward_error(a, rhs, x),
+            BatchMatrices::Banded(a) => {
                 let of_system = |s: usize| {
                     let [rhs, x] = [rhs, x].map(|v| (0..a.n()).map(|i| v[a.index(s, i)]).collect::<Vec<T>>());
                     oracle::backward_error(&a.system(s).expect("memory for one system"), &rhs, &x)
@@ -141,20 +141,20 @@ impl Batch {
         vec![bands]
     }
 
-    fn matrices<'a, T: PeerScalar>(&self, numbers: &'a [Vec<T>]) -> Matrices<'a, T> {
+    fn matrices<'a, T: PeerScalar>(&self, numbers: &'a [Vec<T>]) -> BatchMatrices<'a, T> {
         let (count, n, layout) = (self.count, self.n, self.layout);
         let fits = "arrays of the right length";
         match (self.shape, numbers) {
             (BatchShape::Shared, [sub, diag, sup]) => {
-                Matrices::Tridiagonal(TridiagonalBatch::shared(count, n, layout, sub, diag, sup).expect(fits))
+                BatchMatrices::Tridiagonal(TridiagonalBatch::shared(count, n, layout, sub, diag, sup).expect(fits))
             }
             (shape, [sub, diag, sup]) => {
                 let a = TridiagonalBatch::new(count, n, layout, sub, diag, sup).expect(fits);
-                Matrices::Tridiagonal(if shape == BatchShape::Periodic { a.periodic() } else { a })
+                BatchMatrices::Tridiagonal(if shape == BatchShape::Periodic { a.periodic() } else { a })
             }
             (shape, numbers) => {
                 let widths = (shape.half_bandwidth(), shape.half_bandwidth());
-                Matrices::Banded(match layout {
+                BatchMatrices::Banded(match layout {
                     Layout::Contiguous => BandedBatch::contiguous(count, n, widths, &numbers[0]).expect(fits),
                     Layout::Interleaved => BandedBatch::interleaved(count, n, widths, &numbers[0]).expect(fits),
                 })
@@ -232,7 +232,11 @@ struct BatchMemory<T> {
 }
 
 /// Factor and solve the batch with bandsolve.
-fn ours<'a, T: PeerScalar>(a: &'a Matrices<'a, T>, rhs: &'a [T], threads: usize) -> TimedSolve<'a, BatchMemory<T>> {
+fn ours<'a, T: PeerScalar>(
+    a: &'a BatchMatrices<'a, T>,
+    rhs: &'a [T],
+    threads: usize,
+) -> TimedSolve<'a, BatchMemory<T>> {
     let plan = Plan::new(a.shape()).threads(threads);
     Box::new(move |work| {
         let started = Instant::now();

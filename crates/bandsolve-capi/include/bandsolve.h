@@ -2300,7 +2300,7 @@ bandsolve_status_t bandsolve_scgttrf_batch(int64_t n,
  *
  *     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
  *
- *     LAPACK's band storage    ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+ *     band storage of LAPACK   ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
  *     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
  *     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
  *
@@ -2755,7 +2755,7 @@ bandsolve_status_t bandsolve_dcgttrf_batch(int64_t n,
  *
  *     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
  *
- *     LAPACK's band storage    ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+ *     band storage of LAPACK   ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
  *     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
  *     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
  *
@@ -3210,7 +3210,7 @@ bandsolve_status_t bandsolve_ccgttrf_batch(int64_t n,
  *
  *     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
  *
- *     LAPACK's band storage    ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+ *     band storage of LAPACK   ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
  *     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
  *     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
  *
@@ -3665,7 +3665,7 @@ bandsolve_status_t bandsolve_zcgttrf_batch(int64_t n,
  *
  *     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
  *
- *     LAPACK's band storage    ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+ *     band storage of LAPACK   ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
  *     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
  *     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
  *

@@ -57,12 +57,12 @@ struct BandedCall<'a> {
 
 /// Matrices in the array of the caller.
 #[derive(Clone, Copy)]
-struct Bands<'a, T> {
+struct BandsOfBatch<'a, T> {
     numbers: &'a [T],
     strides: BandStrides,
 }
 
-impl<'a, T: Number> Bands<'a, T> {
+impl<'a, T: Number> BandsOfBatch<'a, T> {
     /// The matrices of an array that [`strided`] returned. One matrix is that of all systems.
     fn of(array: &'a Bound<'_, PyArrayDyn<T>>) -> Self {
         let (shape, strides) = (array.shape(), array.strides());
@@ -87,7 +87,7 @@ fn batch<'py, T: Number>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = rhs.py();
     let (ab, rhs_of_type) = (strided::<T>(ab)?, rows::<T>(rhs)?);
-    let bands = Bands::of(&ab);
+    let bands = BandsOfBatch::of(&ab);
     let plan = call.options.plan(Plan::once(call.shape(call.places.count(), Layout::Contiguous)))?;
     let solve = |rhs: &[T], x: &mut [T]| detached(py, || call.solve(bands, &plan, rhs, x));
     let (x, report) = match target.array::<T>(rhs, false)? {
@@ -109,7 +109,13 @@ impl BandedCall<'_> {
     }
 
     /// Solve all systems. Right-hand sides are copied only along a middle axis with few systems after it.
-    fn solve<T: Number>(&self, bands: Bands<'_, T>, plan: &Plan, rhs: &[T], x: &mut [T]) -> bandsolve::Result<Report> {
+    fn solve<T: Number>(
+        &self,
+        bands: BandsOfBatch<'_, T>,
+        plan: &Plan,
+        rhs: &[T],
+        x: &mut [T],
+    ) -> bandsolve::Result<Report> {
         let places @ Places { before, after, .. } = self.places;
         if after == 1 || rhs.is_empty() {
             return self.part(bands, plan, (before * after, Layout::Contiguous), rhs, x);
@@ -137,13 +143,13 @@ impl BandedCall<'_> {
     /// Solve `count` systems that are stored as a batch.
     fn part<T: Number>(
         &self,
-        bands: Bands<'_, T>,
+        bands: BandsOfBatch<'_, T>,
         plan: &Plan,
         (count, layout): (usize, Layout),
         rhs: &[T],
         x: &mut [T],
     ) -> bandsolve::Result<Report> {
-        let Bands { numbers, strides } = bands;
+        let BandsOfBatch { numbers, strides } = bands;
         let a = BandedBatch::with_strides(count, self.places.n, self.widths, layout, strides, numbers)?;
         solve_by(&plan.with_shape(a.shape()).factor(&a)?, self.op, rhs, x)
     }

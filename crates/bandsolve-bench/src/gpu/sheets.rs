@@ -5,7 +5,7 @@ use crate::lines::{LineChart, Pair, Series};
 use crate::plot::Picture;
 use crate::row::{UNVERIFIED, distinct, ratio};
 use crate::sheet::{BACKWARD, Line, SOLVER, Sheet, SheetColumn, column};
-use crate::yardstick;
+use crate::yardstick::Passes;
 use bandsolve_program::report;
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ pub fn picture(device: &str, rows: &[Value]) -> Picture {
         Pair {
             title: format!("{dtype}, random data"),
             series: solvers.map(series).collect(),
-            bytes: yardstick::WORDS * bytes,
+            bytes: Passes::Two.words() as f64 * bytes,
             roofs: largest.map(|(_, ns)| ("large copy".to_string(), 2.0 * bytes / ns)).into_iter().collect(),
             cache: None,
         }

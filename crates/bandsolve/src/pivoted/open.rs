@@ -25,14 +25,14 @@ use smallvec::SmallVec;
 /// If n is odd, the lower half eliminates one more unknown, n−1, before step 0. After all steps, unknown `middle` − 1 is eliminated from the
 /// two running rows, and one row with unknown `middle` is left.
 #[derive(Debug, Clone, Copy)]
-struct Order {
+struct InwardOrder {
     middle: usize,
     /// The unknown that step 0 eliminates from below.
     last: usize,
     steps: usize,
 }
 
-impl Order {
+impl InwardOrder {
     /// The order for n ≥ 1 rows.
     fn new(n: usize) -> Self {
         let middle = n / 2;
@@ -58,7 +58,7 @@ impl Order {
 
 /// The row of one half to which multiples of others have been added so far.
 #[derive(Debug, Clone, Copy)]
-struct Running<T> {
+struct RunningRow<T> {
     /// The entries of the unknown that is eliminated next and of the one after it.
     entries: [T; 2],
     rhs: T,
@@ -66,7 +66,7 @@ struct Running<T> {
 
 /// A row of U, and how it was found.
 #[derive(Debug, Clone, Copy)]
-struct Eliminated<T> {
+struct RowOfU<T> {
     /// 1/u, and the entries of the next two unknowns towards the middle.
     upper: [T; 3],
     rhs: T,
@@ -76,10 +76,10 @@ struct Eliminated<T> {
     singular: bool,
 }
 
-impl<T: Scalar> Running<T> {
+impl<T: Scalar> RunningRow<T> {
     /// Eliminate an unknown: subtract the row with its larger entry from the one with its smaller entry, this row or `other`.
     #[inline(always)]
-    fn eliminate(&mut self, (other, rhs): ([T; 3], T), rule: Rule<T::Real>) -> Eliminated<T> {
+    fn eliminate(&mut self, (other, rhs): ([T; 3], T), rule: Rule<T::Real>) -> RowOfU<T> {
         let (p, c) = (rule.denoise(self.entries[0]), rule.denoise(other[0]));
         let exchange = rule.prefers(c, p);
         let (u0, l0) = exchange.exchange(p, c);
@@ -89,7 +89,7 @@ impl<T: Scalar> Running<T> {
         let inverse = reciprocal(u0);
         let multiplier = l0 * inverse;
         *self = Self { entries: [l1 - multiplier * u1, l2 - multiplier * u2], rhs: r - multiplier * y };
-        Eliminated { upper: [inverse, u1, u2], rhs: y, multiplier, exchange, singular: u0 == T::ZERO }
+        RowOfU { upper: [inverse, u1, u2], rhs: y, multiplier, exchange, singular: u0 == T::ZERO }
     }
 }
 
@@ -97,14 +97,14 @@ impl<T: Scalar> Running<T> {
 ///
 /// `USUAL` is for [`Rule::usual`], which takes fewer operations than any rule.
 #[derive(Clone, Copy)]
-struct System<'a, T: Scalar, const USUAL: bool> {
+struct InwardElimination<'a, T: Scalar, const USUAL: bool> {
     rows: Rows<'a, T>,
     rhs: &'a [T],
     rule: Rule<T::Real>,
 }
 
 /// The rows that one half reads in its steps, in the order of the matrix.
-struct Part<'a, T> {
+struct HalfRows<'a, T> {
     /// The entries of the unknown that is eliminated.
     outer: &'a [T],
     diag: &'a [T],
@@ -113,12 +113,12 @@ struct Part<'a, T> {
 }
 
 /// The rows of U before the first step and after the last one, with their unknowns, and the scales of the first rows.
-struct Few<T: Scalar> {
-    rows: SmallVec<[(usize, Eliminated<T>); 3]>,
+struct OuterRows<T: Scalar> {
+    rows: SmallVec<[(usize, RowOfU<T>); 3]>,
     scales: SmallVec<[(usize, T::Real); 3]>,
 }
 
-impl<'a, T: Scalar, const USUAL: bool> System<'a, T, USUAL> {
+impl<'a, T: Scalar, const USUAL: bool> InwardElimination<'a, T, USUAL> {
     #[inline(always)]
     fn rule(&self) -> Rule<T::Real> {
         if USUAL { Rule::usual() } else { self.rule }
@@ -139,13 +139,13 @@ impl<'a, T: Scalar, const USUAL: bool> System<'a, T, USUAL> {
     }
 
     /// What precedes step 0. Returns the running rows.
-    fn begin(&self, order: Order) -> ([Running<T>; 2], Few<T>) {
+    fn begin(&self, order: InwardOrder) -> ([RunningRow<T>; 2], OuterRows<T>) {
         let n = self.rows.n();
-        let mut few = Few { rows: SmallVec::new(), scales: SmallVec::new() };
+        let mut few = OuterRows { rows: SmallVec::new(), scales: SmallVec::new() };
         let mut running = [0, n - 1].map(|i| {
             let (([_, diag, next], rhs), scale) = self.load(i, i > 0);
             few.scales.push((i, scale));
-            Running { entries: [diag, next], rhs }
+            RunningRow { entries: [diag, next], rhs }
         });
         if let Some(first) = order.first(n) {
             let (row, scale) = self.load(first - 1, true);
@@ -156,7 +156,7 @@ impl<'a, T: Scalar, const USUAL: bool> System<'a, T, USUAL> {
     }
 
     /// What follows the last step.
-    fn end(&self, order: Order, [mut above, mut below]: [Running<T>; 2], few: &mut Few<T>) {
+    fn end(&self, order: InwardOrder, [mut above, mut below]: [RunningRow<T>; 2], few: &mut OuterRows<T>) {
         if order.middle > 0 {
             let other = [below.entries[1], below.entries[0], T::ZERO];
             few.rows.push((order.middle - 1, above.eliminate((other, below.rhs), self.rule())));
@@ -168,7 +168,7 @@ impl<'a, T: Scalar, const USUAL: bool> System<'a, T, USUAL> {
 
     /// The rows that both halves read in all steps.
     #[inline(always)]
-    fn parts(&self, order: Order) -> [Part<'a, T>; 2] {
+    fn parts(&self, order: InwardOrder) -> [HalfRows<'a, T>; 2] {
         let Rows { sub, diag, sup, .. } = self.rows;
         // Without a step, there may be no row 1.
         let start = order.steps.min(1);
@@ -176,13 +176,13 @@ impl<'a, T: Scalar, const USUAL: bool> System<'a, T, USUAL> {
         let below = order.last - order.steps..order.last;
         let neighbours = |rows: &Range<usize>| rows.start.max(1) - 1..rows.end.max(1) - 1;
         [
-            Part {
+            HalfRows {
                 outer: &sub[neighbours(&above)],
                 diag: &diag[above.clone()],
                 inner: &sup[above.clone()],
                 rhs: &self.rhs[above],
             },
-            Part {
+            HalfRows {
                 outer: &sup[below.clone()],
                 diag: &diag[below.clone()],
                 inner: &sub[neighbours(&below)],
@@ -195,7 +195,7 @@ impl<'a, T: Scalar, const USUAL: bool> System<'a, T, USUAL> {
     fn first_without_pivot(&self) -> Option<usize> {
         let n = self.rows.n();
         let (([_, diag, next], rhs), _) = self.load(0, false);
-        let mut running = Running { entries: [diag, next], rhs };
+        let mut running = RunningRow { entries: [diag, next], rhs };
         (0..n).find(|i| {
             let other = if i + 1 < n { self.load(i + 1, false).0 } else { ([T::ZERO; 3], T::ZERO) };
             running.eliminate(other, self.rule()).singular
@@ -206,10 +206,10 @@ impl<'a, T: Scalar, const USUAL: bool> System<'a, T, USUAL> {
     #[inline(always)]
     fn step(
         &self,
-        [above, below]: &[Part<'a, T>; 2],
+        [above, below]: &[HalfRows<'a, T>; 2],
         k: usize,
-        running: &mut [Running<T>; 2],
-        mut keep: impl FnMut(usize, Eliminated<T>, T::Real),
+        running: &mut [RunningRow<T>; 2],
+        mut keep: impl FnMut(usize, RowOfU<T>, T::Real),
     ) {
         let opposite = below.diag.len() - 1 - k;
         for (half, (part, i)) in [(above, k), (below, opposite)].into_iter().enumerate() {
@@ -288,16 +288,20 @@ impl<T: Scalar> Open<T> {
     fn eliminate(&mut self, (rows, rule): (Rows<'_, T>, Rule<T::Real>), rhs: &[T], keep: impl FnMut(usize, T)) {
         match () {
             () if rows.n() == 0 => {}
-            () if rule.is_usual() => self.eliminate_by(System::<T, true> { rows, rhs, rule }, keep),
-            () => self.eliminate_by(System::<T, false> { rows, rhs, rule }, keep),
+            () if rule.is_usual() => self.eliminate_by(InwardElimination::<T, true> { rows, rhs, rule }, keep),
+            () => self.eliminate_by(InwardElimination::<T, false> { rows, rhs, rule }, keep),
         }
     }
 
-    fn eliminate_by<const USUAL: bool>(&mut self, system: System<'_, T, USUAL>, mut keep: impl FnMut(usize, T)) {
-        let order = Order::new(system.rows.n());
+    fn eliminate_by<const USUAL: bool>(
+        &mut self,
+        system: InwardElimination<'_, T, USUAL>,
+        mut keep: impl FnMut(usize, T),
+    ) {
+        let order = InwardOrder::new(system.rows.n());
         let (scales, exchanges, multipliers) = (&mut *self.scale, &mut *self.exchange, &mut *self.multiplier);
         let (uppers, mut singular) = (self.upper.as_chunks_mut::<3>().0, None);
-        let mut store = |unknown: usize, row: Eliminated<T>| {
+        let mut store = |unknown: usize, row: RowOfU<T>| {
             if row.singular {
                 singular = Some(singular.map_or(unknown, |first| unknown.min(first)));
             }
@@ -346,7 +350,8 @@ impl<T: Scalar> Open<T> {
         if n == 0 {
             return;
         }
-        let (order, scale, exchange, multiplier) = (Order::new(n), &*self.scale, &*self.exchange, &*self.multiplier);
+        let (order, scale, exchange, multiplier) =
+            (InwardOrder::new(n), &*self.scale, &*self.exchange, &*self.multiplier);
         let scaled = |x: &[T], i: usize| x[i].scale(scale[i]);
         // Eliminate an unknown from the right-hand sides of two rows. Returns the one that belongs to U, and the other.
         let forward = |unknown: usize, running: T, other: T| {
@@ -376,7 +381,7 @@ impl<T: Scalar> Open<T> {
         if n == 0 {
             return;
         }
-        let (order, upper) = (Order::new(n), self.upper());
+        let (order, upper) = (InwardOrder::new(n), self.upper());
         let mut known = meet(order, x, upper);
         let mut end = order.steps;
         while end > 0 {
@@ -406,7 +411,7 @@ impl<T: Scalar> Open<T> {
         if n == 0 {
             return;
         }
-        let (order, upper, scale) = (Order::new(n), self.upper(), &*self.scale);
+        let (order, upper, scale) = (InwardOrder::new(n), self.upper(), &*self.scale);
         let (exchange, multiplier) = (&*self.exchange, &*self.multiplier);
         // Uᵀ: z_k = (x_k − Σ u_jk z_j) / u_kk. The sums of one half for its next two unknowns are carried along.
         let carry = |x: &mut [T], unknown: usize, sums: [T; 2]| {
@@ -455,7 +460,7 @@ impl<T: Scalar> Open<T> {
 }
 
 /// Solve for the unknowns `middle` and `middle` − 1, whose right-hand sides are in x. Returns the last two unknowns of each half.
-fn meet<T: Scalar>(order: Order, x: &mut [T], upper: &[[T; 3]]) -> [[T; 2]; 2] {
+fn meet<T: Scalar>(order: InwardOrder, x: &mut [T], upper: &[[T; 3]]) -> [[T; 2]; 2] {
     let middle = order.middle;
     let below = back(upper[middle], x[middle], [T::ZERO; 2]);
     x[middle] = below[0];

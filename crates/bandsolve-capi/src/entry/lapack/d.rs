@@ -573,7 +573,7 @@ pub unsafe extern "C" fn bandsolve_dcgttrf_batch(
 ///
 ///     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
 ///
-///     LAPACK's band storage    ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+///     band storage of LAPACK   ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
 ///     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
 ///     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
 ///
