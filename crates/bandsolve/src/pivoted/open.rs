@@ -73,6 +73,7 @@ struct RowOfU<T> {
     multiplier: T,
     /// Whether the other row became the row of U.
     exchange: BitMask,
+    /// Whether the pivot is zero.
     singular: bool,
 }
 
@@ -132,7 +133,7 @@ impl<'a, T: Scalar, const USUAL: bool> InwardElimination<'a, T, USUAL> {
         ((row.map(|v| v.scale(scale)), rhs.scale(scale)), scale)
     }
 
-    /// The first and the last rows that are read before step 0.
+    /// Row `i`, which is read outside of the steps, from the side of row i−1, or of row i+1 if `reversed`.
     fn load(&self, i: usize, reversed: bool) -> (([T; 3], T), T::Real) {
         let (sub, diag, sup) = Rows { conj: false, ..self.rows }.row(i);
         self.scaled(if reversed { [sup, diag, sub] } else { [sub, diag, sup] }, self.rhs[i])
@@ -141,29 +142,29 @@ impl<'a, T: Scalar, const USUAL: bool> InwardElimination<'a, T, USUAL> {
     /// What precedes step 0. Returns the running rows.
     fn begin(&self, order: InwardOrder) -> ([RunningRow<T>; 2], OuterRows<T>) {
         let n = self.rows.n();
-        let mut few = OuterRows { rows: SmallVec::new(), scales: SmallVec::new() };
+        let mut outer = OuterRows { rows: SmallVec::new(), scales: SmallVec::new() };
         let mut running = [0, n - 1].map(|i| {
             let (([_, diag, next], rhs), scale) = self.load(i, i > 0);
-            few.scales.push((i, scale));
+            outer.scales.push((i, scale));
             RunningRow { entries: [diag, next], rhs }
         });
         if let Some(first) = order.first(n) {
             let (row, scale) = self.load(first - 1, true);
-            few.scales.push((first - 1, scale));
-            few.rows.push((first, running[1].eliminate(row, self.rule())));
+            outer.scales.push((first - 1, scale));
+            outer.rows.push((first, running[1].eliminate(row, self.rule())));
         }
-        (running, few)
+        (running, outer)
     }
 
     /// What follows the last step.
-    fn end(&self, order: InwardOrder, [mut above, mut below]: [RunningRow<T>; 2], few: &mut OuterRows<T>) {
+    fn end(&self, order: InwardOrder, [mut above, mut below]: [RunningRow<T>; 2], outer: &mut OuterRows<T>) {
         if order.middle > 0 {
             let other = [below.entries[1], below.entries[0], T::ZERO];
-            few.rows.push((order.middle - 1, above.eliminate((other, below.rhs), self.rule())));
+            outer.rows.push((order.middle - 1, above.eliminate((other, below.rhs), self.rule())));
             below = above;
         }
         // A row of zeros changes nothing.
-        few.rows.push((order.middle, below.eliminate(([T::ZERO; 3], T::ZERO), self.rule())));
+        outer.rows.push((order.middle, below.eliminate(([T::ZERO; 3], T::ZERO), self.rule())));
     }
 
     /// The rows that both halves read in all steps.
@@ -286,10 +287,13 @@ impl<T: Scalar> Open<T> {
 
     /// Compute the factors, and call `keep` with each unknown and the right-hand side of its row of U.
     fn eliminate(&mut self, (rows, rule): (Rows<'_, T>, Rule<T::Real>), rhs: &[T], keep: impl FnMut(usize, T)) {
-        match () {
-            () if rows.n() == 0 => {}
-            () if rule.is_usual() => self.eliminate_by(InwardElimination::<T, true> { rows, rhs, rule }, keep),
-            () => self.eliminate_by(InwardElimination::<T, false> { rows, rhs, rule }, keep),
+        if rows.n() == 0 {
+            return;
+        }
+        if rule.is_usual() {
+            self.eliminate_by(InwardElimination::<T, true> { rows, rhs, rule }, keep);
+        } else {
+            self.eliminate_by(InwardElimination::<T, false> { rows, rhs, rule }, keep);
         }
     }
 
@@ -300,17 +304,15 @@ impl<T: Scalar> Open<T> {
     ) {
         let order = InwardOrder::new(system.rows.n());
         let (scales, exchanges, multipliers) = (&mut *self.scale, &mut *self.exchange, &mut *self.multiplier);
-        let (uppers, mut singular) = (self.upper.as_chunks_mut::<3>().0, None);
+        let (uppers, mut singular) = (self.upper.as_chunks_mut::<3>().0, false);
         let mut store = |unknown: usize, row: RowOfU<T>| {
-            if row.singular {
-                singular = Some(singular.map_or(unknown, |first| unknown.min(first)));
-            }
+            singular |= row.singular;
             uppers[unknown] = row.upper;
             multipliers[unknown] = row.multiplier;
             exchanges[unknown] = u8::from(row.exchange.is_set());
             keep(unknown, row.rhs);
         };
-        let (mut running, mut few) = system.begin(order);
+        let (mut running, mut outer) = system.begin(order);
         let parts = system.parts(order);
         for k in 0..order.steps {
             system.step(&parts, k, &mut running, |half, row, scale| {
@@ -318,11 +320,12 @@ impl<T: Scalar> Open<T> {
                 store(order.unknowns(k)[half], row);
             });
         }
-        system.end(order, running, &mut few);
-        few.scales.iter().for_each(|(row, scale)| scales[*row] = *scale);
-        few.rows.into_iter().for_each(|(unknown, row)| store(unknown, row));
-        // Rows are counted in the order of LAPACK. Only rounding can find a pivot for all of them in that order.
-        self.singular = singular.map(|row| system.first_without_pivot().unwrap_or(row));
+        system.end(order, running, &mut outer);
+        outer.scales.iter().for_each(|(row, scale)| scales[*row] = *scale);
+        outer.rows.into_iter().for_each(|(unknown, row)| store(unknown, row));
+        // Rows are counted in the order of LAPACK. If rounding finds a pivot for each of them in that order, all columns are dependent.
+        let last = system.rows.n() - 1;
+        self.singular = singular.then(|| system.first_without_pivot().unwrap_or(last));
     }
 
     /// The first row without a pivot.

@@ -460,6 +460,15 @@ mod tests {
     for_all_scalars!(entries_near_the_limits_of_the_type);
     for_all_scalars!(a_column_of_zeros_is_singular);
 
+    /// From below, a pivot underflows to zero; from above, none does, but the pivots of rows 4 and 5 are noise.
+    #[test]
+    fn a_pivot_that_underflows_from_below_names_the_last_row() {
+        let diag = [0.27, 0.89, 0.83, -0.38, 1e-16, 2.781_342_323_134e-309, -0.96];
+        let a = Tridiagonal::new(&[0.0; 6], &diag, &[0.0, 0.0, 0.0, -0.45, 0.45, -0.37]).unwrap();
+        let (_, report) = solve(&factor(&a, Pivoting::ScaledPartial), Op::Plain, &[1.0; 7]);
+        assert_eq!(report, Err(Error::Singular { row: 6 }));
+    }
+
     /// Rows, columns or both have very different sizes. Without scaling, large rows would swamp small ones during elimination.
     #[test]
     fn badly_scaled_rows_and_columns() {
