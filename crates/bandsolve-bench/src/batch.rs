@@ -42,7 +42,8 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
                 RealDtype::F64 => (batch.measure::<f64>(&threads, budget, &peers), f64::EPSILON),
             };
             let order = if layout == Layout::Contiguous { "contiguous" } else { "interleaved" };
-            let title = format!("{} {} systems of n = {}, {dtype}, {order}", args.count, shape.words(), args.n);
+            let words = shape.words();
+            let title = format!("{} systems of n = {}, {words}, {dtype}, {order}", args.count, args.n);
             let routine = if shape.half_bandwidth() > 1 { sheet::Routine::Gbsv } else { sheet::Routine::Gtsv };
             let sheet = Sheet::of(title, &rows, routine, Passes::One);
             show(&sheet.text(), stdout_used, &bar)?;
@@ -51,7 +52,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
                 "data": batch.data(),
             });
             lines.extend(rows.iter().map(|row| row.json(&facts)));
-            panels.push(DotPanel::of(format!("{}, {dtype}, {order}", shape.words()), &rows, epsilon));
+            panels.push(DotPanel::of(format!("{words}, {dtype}, {order}"), &rows, epsilon));
             sheets.push(sheet);
         }
     }

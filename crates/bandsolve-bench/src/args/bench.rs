@@ -335,7 +335,7 @@ impl BatchShape {
     /// What a title calls the systems.
     pub fn words(self) -> &'static str {
         match self {
-            BatchShape::Shared => "tridiagonal, one matrix,",
+            BatchShape::Shared => "one tridiagonal matrix",
             BatchShape::Periodic => "periodic",
             BatchShape::Band2 => "pentadiagonal",
             BatchShape::Band4 => "nine-diagonal",
