@@ -8,7 +8,7 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._arguments import band_widths, check_on_host, result_type
 from bandsolve._bandsolve import as_array
-from bandsolve._batch import BatchFactor, MemoryOrder, checked_axis, named_entries
+from bandsolve._batch import BatchFactor, MemoryOrder, checked_axis, first_where, named_entries
 from bandsolve._labels import axis_number, keeps_labels_of
 
 
@@ -233,8 +233,7 @@ def _first_bad_entry(ab, upper):
     """The indices of the first NaN or infinity inside of a matrix, in words; None if there is none."""
     diagonals, n = ab.shape[-2:]
     row = np.arange(diagonals)[:, None] - upper + np.arange(n)
-    bad = ~np.isfinite(ab) & (row >= 0) & (row < n)
-    return ", ".join(map(str, np.unravel_index(bad.argmax(), bad.shape))) if bad.any() else None
+    return first_where(~np.isfinite(ab) & (row >= 0) & (row < n))
 
 
 @contextmanager

@@ -306,7 +306,11 @@ def factor_batch(sub, diag, sup, *, axis=-1, periodic=False, padded=False, metho
 
 def first_not_finite(array):
     """The indices of the first NaN or infinity of an array of numbers, in words; None if there is none."""
-    bad = ~np.isfinite(array)
+    return first_where(~np.isfinite(array))
+
+
+def first_where(bad):
+    """The indices of the first True, in words; None if there is none."""
     return ", ".join(map(str, np.unravel_index(bad.argmax(), bad.shape))) if bad.any() else None
 
 

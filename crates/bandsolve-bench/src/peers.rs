@@ -88,7 +88,7 @@ pub struct PeerSolver<'p, T> {
 }
 
 impl<T> PeerSolver<'_, T> {
-    /// Solve one system in place.
+    /// Solve one system in place, for all right-hand sides.
     ///
     /// # Errors
     /// The routine's `info`, if it is not 0: the number of the row without a pivot, from 1.
