@@ -1,8 +1,11 @@
 """Solve with arrays that stay in the memory of a GPU: those of CuPy, PyTorch, JAX and other packages, and `DeviceArray`. Import it by its own name.
 
-`bandsolve.solve_tridiagonal`, `bandsolve.solve_batch`, `bandsolve.solve_block_tridiagonal` and `bandsolve.solve_banded` take such arrays, too: they
-solve on the GPU of the arrays, and copy nothing to the host. x is a `DeviceArray`, or `out`. The functions of this module prepare a matrix for many solves,
-on a stream of your choice.
+These functions take such arrays, too. They solve on the GPU of the arrays, and copy no vector to the host. x is a `DeviceArray`, or `out`.
+
+- `bandsolve.solve_tridiagonal`, `bandsolve.solve_batch`, `bandsolve.solve_block_tridiagonal`, `bandsolve.solve_banded`. The `factor` functions of this
+  module prepare a matrix for many solves, on a stream of your choice.
+- `bandsolve.sparse.cg`, `bandsolve.sparse.gmres` and the other Krylov methods, with a matrix from `ascsr` and a `bandsolve.sparse.Preconditioner` of it.
+- `bandsolve.poisson.solve`, and `bandsolve.poisson.Solver` with ``device="cuda"``.
 
 >>> import numpy as np, bandsolve, bandsolve.gpu
 >>> off, diag, rhs = (bandsolve.gpu.asarray(np.full(4, value), device="cuda") for value in (-1.0, 2.0, 1.0))
@@ -20,13 +23,16 @@ import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
+from bandsolve._optional import scipy_module
+from bandsolve.sparse import matrix_arrays
 
 try:
-    from bandsolve._bandsolve import DeviceArray, DeviceFactor
+    from bandsolve._bandsolve import DeviceArray, DeviceCsr, DeviceFactor
 except ImportError as error:
     raise ImportError("bandsolve was built without CUDA; `pip install .` builds it with CUDA") from error
 
-__all__ = ["DeviceArray", "DeviceFactor", "asarray", "factor_banded", "factor_batch", "factor_block_tridiagonal", "factor_tridiagonal"]
+__all__ = ["DeviceArray", "DeviceCsr", "DeviceFactor", "asarray", "ascsr", "factor_banded", "factor_batch", "factor_block_tridiagonal",
+           "factor_tridiagonal"]
 
 
 def asarray(array, *, device="cuda", order="C"):
@@ -69,6 +75,55 @@ def asarray(array, *, device="cuda", order="C"):
     array = as_array(array)
     axes = range(array.ndim) if order == "F" else reversed(range(array.ndim))
     return _bandsolve.gpu_array(array, list(axes), device)
+
+
+def ascsr(a, *, device="cuda", stream=None):
+    """Copy a sparse matrix to a GPU.
+
+    Parameters
+    ----------
+    a : matrix or array of scipy.sparse or cupyx.scipy.sparse, or array_like
+        The matrix, of any format. The function checks its entries on the host, also those of a matrix of CuPy.
+    device : str, default "cuda"
+        "cuda", "cuda:0", "cuda:1", …
+    stream : int, optional
+        The stream of all work with the matrix, a `cudaStream_t` as a number: ``stream.ptr`` in CuPy, ``stream.cuda_stream`` in PyTorch. It must exist as
+        long as the object. Default: the legacy default stream.
+
+    Returns
+    -------
+    DeviceCsr
+        The matrix on the GPU. Its number type is that of `a`; integers become float64.
+
+    Raises
+    ------
+    ValueError
+        An entry is NaN or infinite, the arrays are no matrix, or `device` is unknown.
+    MemoryError
+        The memory of the host is not sufficient.
+    RuntimeError
+        The GPU does not exist, or it reports an error.
+
+    See Also
+    --------
+    - `bandsolve.sparse.gmres` and the other Krylov methods: solve with the matrix.
+    - `bandsolve.sparse.Preconditioner`: set up a preconditioner on the GPU.
+
+    Examples
+    --------
+    >>> import numpy as np, bandsolve.gpu, scipy.sparse as sp
+    >>> from bandsolve.sparse import Preconditioner, cg
+    >>> line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(30, 30))
+    >>> a = bandsolve.gpu.ascsr(sp.kronsum(line, line), device="cuda")
+    >>> b = a @ bandsolve.gpu.asarray(np.ones(900), device="cuda")
+    >>> x, info = cg(a, b, M=Preconditioner(a, "forest"), rtol=1e-10)
+    >>> info, bool(np.abs(x.numpy() - 1).max() < 1e-8)
+    (0, True)
+    """
+    # A matrix of CuPy copies itself to the host.
+    a = a.get() if hasattr(a, "tocsr") and not scipy_module("sparse").issparse(a) else a
+    shape, arrays = matrix_arrays(a, "a")
+    return DeviceCsr(shape[1], arrays, device, stream)
 
 
 def factor_tridiagonal(sub, diag, sup, *, periodic=False, padded=False, method="auto", pivoting="scaled-partial", verify=True, device="cpu", stream=None,

@@ -5,9 +5,10 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from bandsolve._bandsolve import DeviceArray as DeviceArray, DeviceFactor as DeviceFactor, Method, Pivoting, Transpose
+from bandsolve._bandsolve import DeviceArray as DeviceArray, DeviceCsr as DeviceCsr, DeviceFactor as DeviceFactor, Method, Pivoting, Transpose
 
 def asarray(array: ArrayLike, *, device: str = "cuda", order: Literal["C", "F"] = "C") -> DeviceArray: ...
+def ascsr(a: Any, *, device: str = "cuda", stream: int | None = None) -> DeviceCsr: ...
 def factor_tridiagonal(
     sub: Any,
     diag: Any,

@@ -29,7 +29,7 @@ import threading
 import numpy as np
 
 from bandsolve import _bandsolve
-from bandsolve._bandsolve import as_array
+from bandsolve._bandsolve import any_on_gpu, as_array
 from bandsolve._batch import named_entries
 from bandsolve._labels import dimensions, keeps_labels_of
 from bandsolve._arguments import whole_number
@@ -87,14 +87,15 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
     Parameters
     ----------
     f : array_like
-        The right-hand side, real: one to three dimensions, one for each axis of the box.
+        The right-hand side, real: one to three dimensions, one for each axis of the box. If it is an array on a GPU (see `bandsolve.gpu`), the function
+        solves on this GPU.
     @PARAMETERS
     full_output : bool, default False
         Return a report too.
 
     Returns
     -------
-    u : ndarray, shape of f
+    u : ndarray or DeviceArray, shape of f
         The solution, in the memory order of `f`. It has single precision if `f` has, else double precision. It has the labels of `f` if `f` is a
         DataFrame of pandas or a DataArray of xarray.
     report : dict
@@ -194,10 +195,15 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
     >>> print(np.round(u, 3))
     [21.   20.96 20.88 20.76 20.6 ]
     """
-    names, f = dimensions(f), _real("f", f)
+    if any_on_gpu(f):
+        shape, double, by_columns, device = _bandsolve.box_on_gpu(f)
+        names, dtype = None, np.float64 if double else np.float32
+    else:
+        names, f = dimensions(f), _real("f", f)
+        shape, dtype, by_columns, device = f.shape, _number(f.dtype), _by_columns(f), "cpu"
     spacing, boundary, grid, coordinates = (_numbered(given, names) for given in (spacing, boundary, grid, coordinates))
-    solver = Solver(f.shape, spacing, boundary, grid, shift, method, mean, coordinates=coordinates, removable=removable, threads=threads,
-                    pencils=pencils, dtype=_number(f.dtype), order="F" if _by_columns(f) else "C")
+    solver = Solver(shape, spacing, boundary, grid, shift, method, mean, coordinates=coordinates, removable=removable, threads=threads,
+                    pencils=pencils, dtype=dtype, order="F" if by_columns else "C", device=device)
     return solver.solve(f, full_output=full_output)
 
 
@@ -215,6 +221,9 @@ class Solver:
     order : str, default "C"
         Memory order, "C" or "F", of the right-hand sides for which the solver prepares. For the other order, it prepares at the first such
         right-hand side.
+    device : str, default "cpu"
+        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU, which solves by the method "fft". It takes right-hand sides on the GPU, and copies those
+        of the host.
 
     Raises
     ------
@@ -260,7 +269,7 @@ class Solver:
     """
 
     def __init__(self, shape, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="auto", mean=0.0, *, coordinates=None,
-                 removable=0.1, threads=None, pencils=None, dtype=np.float64, order="C"):
+                 removable=0.1, threads=None, pencils=None, dtype=np.float64, order="C", device="cpu"):
         self._shape = _checked_shape(shape)
         self._dtype = np.dtype(dtype)
         if self._dtype.char not in "fd":
@@ -271,6 +280,9 @@ class Solver:
         if pencils is not None and not (_is_default(spacing, 1.0) and _is_default(boundary, "dirichlet") and _is_default(grid, "node")
                                         and coordinates is None and mean == 0.0):
             raise ValueError("pencils replaces spacing, boundary, grid, coordinates and mean: these arguments must be left out")
+        if pencils is not None and device != "cpu":
+            raise ValueError(f"device is {device!r}, expected 'cpu' for a problem with pencils")
+        self._device = device
         self._axes = _axes(self._shape, spacing, boundary, grid, coordinates)
         threads = None if threads is None else whole_number("threads", threads, 1)
         shift, mean = _finite("shift", shift), _finite("mean", mean)
@@ -286,7 +298,8 @@ class Solver:
                 self._plans[by_columns] = _bandsolve.PoissonPlan.of_pencils(self._pencils[::step], self._options, self._dtype.char == "d")
             if by_columns not in self._plans:
                 axes = [{**axis, "values": [_numbers(side.T if by_columns else side) for side in axis["values"]]} for axis in self._axes]
-                self._plans[by_columns] = _bandsolve.PoissonPlan(self._shape[::step], axes[::step], self._options, self._dtype.char == "d")
+                made, device = (_bandsolve.PoissonPlan, ()) if self._device == "cpu" else (_plan_on_gpu(), (self._device,))
+                self._plans[by_columns] = made(self._shape[::step], axes[::step], self._options, self._dtype.char == "d", *device)
             return self._plans[by_columns]
 
     @keeps_labels_of("f")
@@ -296,8 +309,8 @@ class Solver:
         Parameters
         ----------
         f : array_like
-            The right-hand side, of the shape of the solver. Further axes in front count right-hand sides.
-        out : ndarray, optional
+            The right-hand side, of the shape of the solver. Further axes in front count right-hand sides. It may be on the GPU of the solver.
+        out : ndarray or array on the GPU, optional
             Array for u: the shape of `f`, the number type of the solver, and contiguous in the memory order of `f`. It may be `f` itself.
         full_output : bool, default False
             Return a report too.
@@ -305,7 +318,7 @@ class Solver:
         Returns
         -------
         u : ndarray, shape of f
-            The solution; `out` if you pass it.
+            The solution; `out` if you pass it. It is a `bandsolve.gpu.DeviceArray` if `f` is on a GPU.
         report : dict
             Only with ``full_output=True``, see `bandsolve.poisson.solve`. For many right-hand sides, it holds the largest numbers.
 
@@ -322,21 +335,49 @@ class Solver:
         --------
         - `bandsolve.poisson.solve`: solve once, without a solver.
         """
+        if any_on_gpu(f):
+            return self._solve_on_gpu(f, out, full_output)
         f = _real("f", f)
-        many = f.ndim - len(self._shape)
-        if many < 0 or f.shape[many:] != self._shape:
-            raise ValueError(f"f has the shape {f.shape}, expected {self._shape}, or more axes in front of these")
-        by_columns = many == 0 and _by_columns(f)
+        by_columns = self._checked(f.shape) == 0 and _by_columns(f)
         plan = self._plan(by_columns)
         u = None if out is None else self._checked_out(out, f, by_columns)
         with named_entries(f=f):
-            if out is None:
+            if self._device != "cpu":
+                u, report = self._solve_copied(plan, f, u, by_columns)
+            elif out is None:
                 u, report = plan.solve(f.T if by_columns else f)
                 u = u.reshape(f.shape[::-1]).T if by_columns else u.reshape(f.shape)
             else:
                 _, report = plan.solve(f.T if by_columns else f, u.T if by_columns else u)
         report["shape"] = self._shape
         return (u, report) if full_output else u
+
+    def _checked(self, shape):
+        """Return the number of axes in front of those of the box."""
+        many = len(shape) - len(self._shape)
+        if many < 0 or tuple(shape[many:]) != self._shape:
+            raise ValueError(f"f has the shape {tuple(shape)}, expected {self._shape}, or more axes in front of these")
+        return many
+
+    def _solve_on_gpu(self, f, out, full_output):
+        """Solve for a right-hand side on a GPU."""
+        if self._device == "cpu":
+            raise TypeError("f is on a GPU, but the solver is on the CPU. Make the solver with device=\"cuda\"")
+        shape, _, by_columns, _ = _bandsolve.box_on_gpu(f)
+        by_columns = self._checked(shape) == 0 and by_columns
+        u, report = self._plan(by_columns).solve(f, out, by_columns)
+        report["shape"] = self._shape
+        return (u, report) if full_output else u
+
+    def _solve_copied(self, plan, f, u, by_columns):
+        """Copy a right-hand side to the GPU, and the solution back, to `u` if it is given."""
+        axes = range(f.ndim)
+        order = list(axes if by_columns else reversed(axes))
+        solution, report = plan.solve(_bandsolve.gpu_array(f.astype(self._dtype, copy=False), order, self._device), by_columns=by_columns)
+        if u is None:
+            return solution.numpy(), report
+        u[...] = solution.numpy()
+        return u, report
 
     def _checked_out(self, out, f, by_columns):
         order = "F" if by_columns else "C"
@@ -372,6 +413,14 @@ class Solver:
 
     def __repr__(self):
         return f"Solver(shape={self._shape}, method={self.method!r}, dtype={self._dtype})"
+
+
+def _plan_on_gpu():
+    """Return the class of plans on a GPU."""
+    made = getattr(_bandsolve, "DevicePoissonPlan", None)
+    if made is None:
+        raise RuntimeError("bandsolve was built without CUDA; `pip install .` builds it with CUDA")
+    return made
 
 
 def _real(name, values):

@@ -5,8 +5,42 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from bandsolve._bandsolve import DeviceArray
+
 Method = Literal["auto", "fft", "gemm", "bcr2", "bcr4", "pscr"]
 
+@overload
+def solve(
+    f: DeviceArray,
+    spacing: Any = 1.0,
+    boundary: Any = 'dirichlet',
+    grid: Any = 'node',
+    shift: float = 0.0,
+    method: Method = 'auto',
+    mean: float | None = 0.0,
+    *,
+    coordinates: Any = None,
+    removable: float = 0.1,
+    threads: int | None = None,
+    pencils: Any = None,
+    full_output: Literal[False] = False,
+) -> DeviceArray: ...
+@overload
+def solve(
+    f: DeviceArray,
+    spacing: Any = 1.0,
+    boundary: Any = 'dirichlet',
+    grid: Any = 'node',
+    shift: float = 0.0,
+    method: Method = 'auto',
+    mean: float | None = 0.0,
+    *,
+    coordinates: Any = None,
+    removable: float = 0.1,
+    threads: int | None = None,
+    pencils: Any = None,
+    full_output: Literal[True],
+) -> tuple[DeviceArray, dict[str, Any]]: ...
 @overload
 def solve(
     f: ArrayLike,
@@ -73,7 +107,40 @@ class Solver:
         pencils: Any = None,
         dtype: DTypeLike = np.float64,
         order: Literal["C", "F"] = 'C',
+        device: str = 'cpu',
     ) -> None: ...
+    @overload
+    def solve(
+        self,
+        f: DeviceArray,
+        *,
+        out: Any = None,
+        full_output: Literal[False] = False,
+    ) -> DeviceArray: ...
+    @overload
+    def solve(
+        self,
+        f: DeviceArray,
+        *,
+        out: Any = None,
+        full_output: Literal[True],
+    ) -> tuple[DeviceArray, dict[str, Any]]: ...
+    @overload
+    def solve(
+        self,
+        f: DeviceArray,
+        *,
+        out: Any = None,
+        full_output: Literal[False] = False,
+    ) -> DeviceArray: ...
+    @overload
+    def solve(
+        self,
+        f: DeviceArray,
+        *,
+        out: Any = None,
+        full_output: Literal[True],
+    ) -> tuple[DeviceArray, dict[str, Any]]: ...
     @overload
     def solve(
         self,

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from bandsolve import _bandsolve
-from bandsolve._bandsolve import as_array
+from bandsolve._bandsolve import any_on_gpu, as_array
 from bandsolve._batch import first_not_finite
 from bandsolve._operator import by_parts, has_solve, of_solver
 from bandsolve._optional import scipy_module
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-def _arrays(a, name):
+def matrix_arrays(a, name):
     """Return the shape of a matrix and its three arrays by rows. The arrays of a csr matrix are not copied."""
     sp = scipy_module("sparse")
     if not sp.issparse(a):
@@ -78,7 +78,7 @@ def _square(shape):
 
 def _rows(a, name="a"):
     """Return the number of rows of a square matrix, and its arrays."""
-    shape, arrays = _arrays(a, name)
+    shape, arrays = matrix_arrays(a, name)
     return _square(shape), arrays
 
 
@@ -97,13 +97,17 @@ def _number(dtype):
     return np.dtype(complex if dtype.kind == "c" else float)
 
 
+#: The class of matrices on a GPU; without CUDA, there are none.
+_ON_GPU = getattr(_bandsolve, "DeviceCsr", ())
+
+
 class Preconditioner:
     """Preconditioner of a sparse matrix: an approximate inverse that is cheap to apply.
 
     Parameters
     ----------
-    a : (n, n) matrix or array of scipy.sparse, or array_like
-        The matrix. The preconditioner keeps copies of what it needs.
+    a : (n, n) matrix or array of scipy.sparse, array_like, or DeviceCsr
+        The matrix. The preconditioner keeps copies of what it needs. It is on a GPU if the matrix is one of `bandsolve.gpu.ascsr`.
     kind : str, default "auto"
         Name of the preconditioner, see the notes. "auto" tries several kinds, predicts the time to solution of each, and takes the shortest.
     omega : float, default 0.01
@@ -187,17 +191,18 @@ class Preconditioner:
     __array_ufunc__ = None
 
     def __init__(self, a, kind="auto", *, omega=0.01, rng=None, precision=None, inner=None, seed=None):
-        n, arrays = _rows(a)
+        on_gpu = isinstance(a, _ON_GPU)
+        n, arrays = (_square(a.shape), None) if on_gpu else _rows(a)
         if precision not in (None, "single"):
             raise ValueError(f"precision is {precision!r}, expected None or 'single'")
         if not isinstance(kind, str):
             raise ValueError(f"kind is {kind!r}, expected a name such as 'auto' or 'alt-i:2'")
-        rounds = precision is not None and arrays[2].dtype.char in "dD"
+        rounds = precision is not None and (a if on_gpu else arrays[2]).dtype.char in "dD"
         if inner is not None and not rounds:
             raise ValueError(f"inner is {inner!r}, which needs precision='single' and a matrix in double precision")
         options = {"kind": kind, "omega": _tolerance("omega", omega), "seed": seed_of(rng, seed), "single": rounds,
                    "inner": inner}
-        self._made = _bandsolve.SparsePreconditioner(n, arrays, options)
+        self._made = _bandsolve.DevicePreconditioner(a, options) if on_gpu else _bandsolve.SparsePreconditioner(n, arrays, options)
 
     @property
     def kind(self):
@@ -230,11 +235,11 @@ class Preconditioner:
         Parameters
         ----------
         rhs : (n,) array_like
-            The vector.
+            The vector. It is an array on the GPU if the preconditioner is on a GPU.
 
         Returns
         -------
-        (n,) ndarray
+        (n,) ndarray or DeviceArray
             The product of the approximate inverse and `rhs`.
 
         See Also
@@ -242,7 +247,12 @@ class Preconditioner:
         - `bandsolve.sparse.Preconditioner.rmatvec`: apply the adjoint.
         - `bandsolve.sparse.gmres` and the other solvers: they take the preconditioner as ``M``.
         """
+        if self._is_on_gpu():
+            return self._made.apply(rhs)
         return by_parts(self._made.apply, self.dtype, rhs)
+
+    def _is_on_gpu(self):
+        return not isinstance(self._made, _bandsolve.SparsePreconditioner)
 
     def matvec(self, rhs):
         """Apply the preconditioner to an array of shape (n,) or (n, 1), as operators of SciPy do. The result has the shape (n,).
@@ -252,7 +262,7 @@ class Preconditioner:
         - `bandsolve.sparse.Preconditioner.apply`: the same for an array of shape (n,).
         - `bandsolve.sparse.Preconditioner.rmatvec`: apply the adjoint.
         """
-        return self.apply(np.reshape(rhs, -1))
+        return self.apply(rhs if self._is_on_gpu() else np.reshape(rhs, -1))
 
     def rmatvec(self, rhs):
         """Apply the adjoint of the preconditioner to a vector.
@@ -287,8 +297,8 @@ class Preconditioner:
         --------
         - `bandsolve.sparse.Preconditioner.apply`: the same for one vector.
         """
-        rhs = as_array(rhs)
-        if rhs.ndim != 2:
+        rhs = rhs if self._is_on_gpu() else as_array(rhs)
+        if self._is_on_gpu() or rhs.ndim != 2:
             return self.apply(rhs)
         return np.stack([self.apply(column) for column in rhs.T], axis=1) if rhs.shape[1] else np.empty(rhs.shape, self.dtype)
 
@@ -299,6 +309,8 @@ class Preconditioner:
         --------
         - `bandsolve.sparse.gmres` and the other solvers: they take the preconditioner itself.
         """
+        if self._is_on_gpu():
+            raise TypeError("the preconditioner is on a GPU, where operators of SciPy have no arrays. Call apply, or pass it to a solver as M")
         return scipy_module("sparse.linalg").LinearOperator(self.shape, matvec=self.matvec, rmatvec=self.rmatvec, dtype=self.dtype)
 
     def __repr__(self):
@@ -351,7 +363,7 @@ class PreparedProduct:
     __array_ufunc__ = None
 
     def __init__(self, a):
-        shape, arrays = _arrays(a, "a")
+        shape, arrays = matrix_arrays(a, "a")
         self._made = _bandsolve.SparseProduct(shape[1], arrays)
 
     @property
@@ -479,7 +491,7 @@ def _matrix(a, b):
 
 def _named(kind, a):
     """Return the preconditioner with this name for a matrix."""
-    if not is_matrix(a):
+    if not (is_matrix(a) or isinstance(a, _ON_GPU)):
         raise ValueError(f"M is {kind!r}, but A is an operator. A preconditioner by name needs the entries of A: pass A as a matrix, or "
                          "M=Preconditioner(matrix, name)")
     return Preconditioner(a, kind)
@@ -502,7 +514,7 @@ def _inverse(m, a, n):
         shape, applied, dtype = of_solver(m)
     else:
         if is_matrix(m):
-            _arrays(m, "M")
+            matrix_arrays(m, "M")
         m = scipy_module("sparse.linalg").aslinearoperator(m)
         shape, applied, dtype = m.shape, m.matvec, m.dtype
     if shape != (n, n):
@@ -550,6 +562,18 @@ def _start(x0, b, m, n):
 def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tells_x=True, chosen=False):
     if side not in ("right", "left"):
         raise ValueError(f"side is {side!r}, expected 'right' or 'left'")
+    options = {
+        "method": method,
+        "rtol": _tolerance("rtol", rtol),
+        "atol": _tolerance("atol", atol),
+        "max_iterations": limit,
+        "left": side == "left",
+        "callback": callback,
+        "tells_x": tells_x,
+        "chosen": chosen,
+    }
+    if _is_on_gpu(a, b):
+        return _krylov_on_gpu(a, b, x0, m, options)
     n, matrix, own = _matrix(a, b)
     b = _vector("b", b, n)
     if not np.isfinite(b).all():
@@ -568,17 +592,30 @@ def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tell
     if isinstance(m, _bandsolve.SparsePreconditioner) and m.dtype != dtype:
         m = partial(by_parts, m.apply, m.dtype)
     x0 = _as(dtype, _start(x0, b, m, n), "x0")
-    options = {
-        "method": method,
-        "rtol": _tolerance("rtol", rtol),
-        "atol": _tolerance("atol", atol),
-        "max_iterations": limit,
-        "left": side == "left",
-        "callback": callback,
-        "tells_x": tells_x,
-        "chosen": chosen,
-    }
     return _bandsolve.krylov(matrix, m, b, x0, options)
+
+
+def _is_on_gpu(a, b):
+    """Whether the matrix or the right-hand side of a system is on a GPU."""
+    return isinstance(a, _ON_GPU) or any_on_gpu(b)
+
+
+def _krylov_on_gpu(a, b, x0, m, options):
+    """Solve as `_krylov` does, with a matrix and vectors on a GPU."""
+    if not isinstance(a, _ON_GPU):
+        raise TypeError(f"A is a {type(a).__name__}, but b is on a GPU. Pass A=bandsolve.gpu.ascsr(A), or b as an array of NumPy")
+    _square(a.shape)
+    if options["callback"] is not None:
+        raise ValueError("callback is given, but on a GPU the iteration does not stop to show its vectors. Omit callback; with full_output=True, the "
+                         "report has the norms of all residuals")
+    m = _named(m, a) if isinstance(m, str) else m
+    if m is not None and not (isinstance(m, Preconditioner) and m._is_on_gpu()):
+        raise TypeError(f"M is a {type(m).__name__}, expected the name of a preconditioner, or Preconditioner(A) of a matrix A on the GPU")
+    if isinstance(x0, str):
+        if x0 != "Mb":
+            raise ValueError(f"x0 is {x0!r}, expected an array or 'Mb'")
+        x0 = b if m is None else m.apply(b)
+    return _bandsolve.krylov_on_gpu(a, m and m._made, b, x0, options)
 
 
 def _answer(x, report, full_output):
@@ -587,9 +624,14 @@ def _answer(x, report, full_output):
     return x, 0 if report["converged"] else max(report["iterations"], 1)
 
 
-def _iterations(maxiter, b):
+def _rows_of(a, b):
+    """Return the number of rows of a system."""
+    return a.shape[0] if _is_on_gpu(a, b) else np.size(b)
+
+
+def _iterations(maxiter, n):
     """Return the maximum number of iterations of a method that SciPy has too."""
-    return 10 * np.size(b) if maxiter is None else whole_number("maxiter", maxiter, 0)
+    return 10 * n if maxiter is None else whole_number("maxiter", maxiter, 0)
 
 
 def _limit(maxiter):
@@ -600,9 +642,10 @@ def _limit(maxiter):
 _PARAMETERS = """
     Parameters
     ----------
-    A : (n, n) matrix or array of scipy.sparse, array_like, PreparedProduct, or LinearOperator
+    A : (n, n) matrix or array of scipy.sparse, array_like, PreparedProduct, LinearOperator, or DeviceCsr
         The matrix. The solver uses the values of a csr matrix without a copy, and copies its indices. SciPy converts other formats (csc, coo, dia,
-        bsr) at each call, which takes memory for one more matrix and the time of a few products.
+        bsr) at each call, which takes memory for one more matrix and the time of a few products. If `A` is a matrix of `bandsolve.gpu.ascsr`, the vectors
+        are arrays on the GPU of shape (n,), with the number type of `A`, and `M` is a name or a preconditioner of `A`; there is no callback.
     b : (n,) or (n, 1) array_like
         The right-hand side.
     x0 : (n,) array_like or "Mb", optional
@@ -626,7 +669,7 @@ _PARAMETERS = """
 
     Returns
     -------
-    x : (n,) ndarray
+    x : (n,) ndarray or DeviceArray
         The solution, or the best x so far if the iteration did not converge.
     info : int
         0 if the iteration converged, else {info}. With ``full_output=True``, the report takes its place.
@@ -720,11 +763,12 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         callback_type = "legacy"
     legacy = callback is not None and callback_type == "legacy"
-    restart = max(min(20 if restart is None else whole_number("restart", restart, 1), np.size(b)), 1)
+    n = _rows_of(A, b)
+    restart = max(min(20 if restart is None else whole_number("restart", restart, 1), n), 1)
     # The compiled part takes 63 bits.
-    limit = min(_iterations(maxiter, b) * (1 if legacy else restart), (1 << 63) - 1)
+    limit = min(_iterations(maxiter, n) * (1 if legacy else restart), (1 << 63) - 1)
     report_norm = callback
-    if callback is not None and callback_type != "x":
+    if callback is not None and callback_type != "x" and not _is_on_gpu(A, b):
         scale, size = _norm(b)
 
         def report_norm(norm):
@@ -776,7 +820,7 @@ def bicgstab(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callba
     >>> info, bool(np.abs(x - 1).max() < 1e-8)
     (0, True)
     """
-    x, report = _krylov("bicgstab", A, b, x0, rtol, atol, _iterations(maxiter, b), M, callback)
+    x, report = _krylov("bicgstab", A, b, x0, rtol, atol, _iterations(maxiter, _rows_of(A, b)), M, callback)
     if report["ending"] == "breakdown" and not full_output:
         return x, -10
     return _answer(x, report, full_output)
@@ -818,7 +862,7 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
     >>> info, bool(np.abs(x - 1).max() < 1e-8)
     (0, True)
     """
-    return _answer(*_krylov("cg", A, b, x0, rtol, atol, _iterations(maxiter, b), M, callback), full_output)
+    return _answer(*_krylov("cg", A, b, x0, rtol, atol, _iterations(maxiter, _rows_of(A, b)), M, callback), full_output)
 
 
 @_documented(_CAPPED, "\n    space : int, default 4\n        Number s of shadow vectors.")

@@ -6,6 +6,8 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bandsolve._bandsolve import DeviceArray, DeviceCsr
+
 class Preconditioner:
     def __init__(
         self,
@@ -28,9 +30,18 @@ class Preconditioner:
     def shape(self) -> tuple[int, int]: ...
     @property
     def dtype(self) -> np.dtype[Any]: ...
+    @overload
+    def apply(self, rhs: DeviceArray) -> DeviceArray: ...
+    @overload
     def apply(self, rhs: ArrayLike) -> NDArray[Any]: ...
+    @overload
+    def matvec(self, rhs: DeviceArray) -> DeviceArray: ...
+    @overload
     def matvec(self, rhs: ArrayLike) -> NDArray[Any]: ...
     def rmatvec(self, rhs: ArrayLike) -> NDArray[Any]: ...
+    @overload
+    def __matmul__(self, rhs: DeviceArray) -> DeviceArray: ...
+    @overload
     def __matmul__(self, rhs: ArrayLike) -> NDArray[Any]: ...
     def aslinearoperator(self) -> Any: ...
 
@@ -51,6 +62,19 @@ class PreparedProduct:
 
 @overload
 def bicgstab(
+    A: DeviceCsr,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-05,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[..., Any] | None = None,
+    full_output: bool = False,
+) -> tuple[DeviceArray, Any]: ...
+@overload
+def bicgstab(
     A: Any,
     b: ArrayLike,
     x0: ArrayLike | None = None,
@@ -90,6 +114,19 @@ def bicgstab(
 ) -> tuple[NDArray[Any], int] | tuple[NDArray[Any], dict[str, Any]]: ...
 @overload
 def cg(
+    A: DeviceCsr,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-05,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[..., Any] | None = None,
+    full_output: bool = False,
+) -> tuple[DeviceArray, Any]: ...
+@overload
+def cg(
     A: Any,
     b: ArrayLike,
     x0: ArrayLike | None = None,
@@ -129,6 +166,22 @@ def cg(
 ) -> tuple[NDArray[Any], int] | tuple[NDArray[Any], dict[str, Any]]: ...
 @overload
 def fgmres(
+    A: DeviceCsr,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-05,
+    atol: float = 0.0,
+    restart: int | None = None,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[..., Any] | None = None,
+    callback_type: str | None = None,
+    side: Literal["left", "right"] = 'right',
+    full_output: bool = False,
+) -> tuple[DeviceArray, Any]: ...
+@overload
+def fgmres(
     A: Any,
     b: ArrayLike,
     x0: ArrayLike | None = None,
@@ -177,6 +230,22 @@ def fgmres(
 ) -> tuple[NDArray[Any], int] | tuple[NDArray[Any], dict[str, Any]]: ...
 @overload
 def gmres(
+    A: DeviceCsr,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-05,
+    atol: float = 0.0,
+    restart: int | None = None,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[..., Any] | None = None,
+    callback_type: str | None = None,
+    side: Literal["left", "right"] = 'right',
+    full_output: bool = False,
+) -> tuple[DeviceArray, Any]: ...
+@overload
+def gmres(
     A: Any,
     b: ArrayLike,
     x0: ArrayLike | None = None,
@@ -225,6 +294,20 @@ def gmres(
 ) -> tuple[NDArray[Any], int] | tuple[NDArray[Any], dict[str, Any]]: ...
 @overload
 def idrs(
+    A: DeviceCsr,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-05,
+    atol: float = 0.0,
+    space: int = 4,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[..., Any] | None = None,
+    full_output: bool = False,
+) -> tuple[DeviceArray, Any]: ...
+@overload
+def idrs(
     A: Any,
     b: ArrayLike,
     x0: ArrayLike | None = None,
@@ -267,6 +350,20 @@ def idrs(
 ) -> tuple[NDArray[Any], int] | tuple[NDArray[Any], dict[str, Any]]: ...
 @overload
 def richardson(
+    A: DeviceCsr,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-05,
+    atol: float = 0.0,
+    omega: float = 1.0,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[..., Any] | None = None,
+    full_output: bool = False,
+) -> tuple[DeviceArray, Any]: ...
+@overload
+def richardson(
     A: Any,
     b: ArrayLike,
     x0: ArrayLike | None = None,
@@ -307,6 +404,19 @@ def richardson(
     callback: Callable[..., Any] | None = None,
     full_output: bool = False,
 ) -> tuple[NDArray[Any], int] | tuple[NDArray[Any], dict[str, Any]]: ...
+@overload
+def solve(
+    A: DeviceCsr,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-05,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Callable[..., Any] | None = None,
+    full_output: bool = False,
+) -> tuple[DeviceArray, Any]: ...
 @overload
 def solve(
     A: Any,

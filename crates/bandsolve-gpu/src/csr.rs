@@ -25,6 +25,8 @@ const LANES: usize = 32;
 /// All methods run on the stream of the device handle that was passed to [`new`](Self::new). They wait for the work on the streams of their
 /// arrays, and later work on these streams waits for them. Except for [`residual`](Self::residual), the host does not wait.
 ///
+/// Clones share the memory.
+///
 /// # Cost
 /// A product reads every entry once: s + 4 bytes for numbers of s bytes. The row pointers take 4 bytes per row. A product needs a second launch if a row
 /// of more than 32 entries is in several tiles. One thread block writes the results of all empty rows between two entries.
@@ -47,18 +49,18 @@ const LANES: usize = 32;
 ///
 /// # Source
 /// Klein, chapter 3 (SRCSR-balanced).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct DeviceCsr<T> {
     device: Device,
     columns: usize,
     row_pointers: Arc<DeviceVec<u32>>,
     column_indices: Arc<DeviceVec<u32>>,
-    values: DeviceVec<T>,
+    values: Arc<DeviceVec<T>>,
     /// Whether a row that is not short is in several tiles. It then has carries.
     crosses: bool,
     /// Two peaks for residuals, and two carries per tile if rows cross tiles. A product locks this memory while it enqueues its
     /// launches, so that products of several threads cannot mix.
-    scratch: Mutex<DeviceVec<u64>>,
+    scratch: Arc<Mutex<DeviceVec<u64>>>,
 }
 
 /// A matrix in the form that the kernels use (`product.cuh`).
@@ -114,9 +116,9 @@ fn shared_bytes(term: usize) -> usize {
 }
 
 /// Memory for the peaks and carries of a matrix.
-fn scratch(device: &Device, crosses: bool, entries: usize) -> Result<Mutex<DeviceVec<u64>>> {
+fn scratch(device: &Device, crosses: bool, entries: usize) -> Result<Arc<Mutex<DeviceVec<u64>>>> {
     let carries = if crosses { 2 * entries.div_ceil(TILE) } else { 0 };
-    device.zeros(PEAKS + carries * CARRY_WORDS).map(Mutex::new)
+    device.zeros(PEAKS + carries * CARRY_WORDS).map(|memory| Arc::new(Mutex::new(memory)))
 }
 
 impl<T: DeviceScalar> DeviceCsr<T> {
@@ -135,10 +137,17 @@ impl<T: DeviceScalar> DeviceCsr<T> {
             columns: a.columns(),
             row_pointers: device.upload(&row_pointers)?.into(),
             column_indices: device.upload(&column_indices)?.into(),
-            values: device.upload(values)?,
+            values: device.upload(values)?.into(),
             crosses,
             scratch: scratch(device, crosses, a.entries())?,
         })
+    }
+
+    /// A matrix with the same pattern and a copy of the values.
+    pub(crate) fn with_copy(&self) -> Result<Self> {
+        let mut values = self.device.zeros(self.entries())?;
+        values.slice_mut(..).copy_from(self.values())?;
+        Ok(Self { values: values.into(), ..self.with_zeros()? })
     }
 
     /// A matrix with the same pattern and other values, which the caller sets.
@@ -148,14 +157,17 @@ impl<T: DeviceScalar> DeviceCsr<T> {
             columns: self.columns,
             row_pointers: self.row_pointers.clone(),
             column_indices: self.column_indices.clone(),
-            values: self.device.zeros(self.entries())?,
+            values: self.device.zeros(self.entries())?.into(),
             crosses: self.crosses,
             scratch: scratch(&self.device, self.crosses, self.entries())?,
         })
     }
 
     /// Copy the matrix to the host.
-    pub(crate) fn download(&self) -> Result<Csr<'static, T, u32>> {
+    ///
+    /// # Errors
+    /// [`Error::Device`]; [`Error::OutOfMemory`].
+    pub fn download(&self) -> Result<Csr<'static, T, u32>> {
         let [pointers, columns] = [&self.row_pointers, &self.column_indices].map(|indices| indices.download());
         Csr::new(self.columns, pointers?, columns?, self.values.download()?)
     }
@@ -272,10 +284,6 @@ impl<T: DeviceScalar> DeviceCsr<T> {
 
     pub(crate) fn values(&self) -> DeviceSlice<'_, T> {
         self.values.slice(..)
-    }
-
-    pub(crate) fn values_mut(&mut self) -> DeviceSliceMut<'_, T> {
-        self.values.slice_mut(..)
     }
 
     /// The matrix in the form that the kernels use.

@@ -153,9 +153,7 @@ impl DeviceGraph {
 
     /// A copy, which shares the pattern.
     pub(crate) fn duplicated(&self) -> Result<Self> {
-        let mut weights = self.weights.with_zeros()?;
-        weights.values_mut().copy_from(self.weights.values())?;
-        Ok(Self { weights })
+        Ok(Self { weights: self.weights.with_copy()? })
     }
 
     /// Multiply the weights of the edges along the paths of a forest by ω. ω = 0 gives them the weight 0.

@@ -1,6 +1,6 @@
 //! Krylov methods for systems on a device: the methods of the CPU, with vectors on the device.
 
-use crate::device::{DeviceScalar, DeviceVec, check_len};
+use crate::device::{DeviceScalar, DeviceSlice, DeviceSliceMut, check_len};
 use crate::operator::DeviceOperator;
 use crate::system::{DeviceOperators, SystemOnDevice};
 use bandsolve::vectors::VectorId;
@@ -42,34 +42,34 @@ use bandsolve_sparse::{IterationReport, KrylovSolver, Preconditioning};
 /// # }
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
-pub fn solve_krylov<T: DeviceScalar>(
+pub fn solve_krylov<'v, T: DeviceScalar>(
     solver: &KrylovSolver<'_>,
     a: &dyn DeviceOperator<T>,
     m: Option<&dyn DeviceOperator<T>>,
-    rhs: &DeviceVec<T>,
-    x: &mut DeviceVec<T>,
+    rhs: impl Into<DeviceSlice<'v, T>>,
+    x: impl Into<DeviceSliceMut<'v, T>>,
 ) -> Result<IterationReport> {
-    let n = a.rows();
+    let (n, rhs, mut x) = (a.rows(), rhs.into(), x.into());
     check_len("rhs", n, rhs.len())?;
-    check_len("x", n, x.len())?;
+    check_len("x", n, x.as_slice().len())?;
     if let Some(m) = m {
         check_len("rows of the preconditioner", n, m.rows())?;
     }
     let preconditioner = m.map(|m| if m.changes() { Preconditioning::Changing } else { Preconditioning::Constant });
-    let device = rhs.slice(..).device().clone();
+    let device = rhs.device().clone();
     let operators = DeviceOperators { a, b: None, m };
     let mut system = SystemOnDevice::new(&device, operators, solver.work_vectors(n, preconditioner))?;
-    system.vector_mut(VectorId::Rhs).copy_from(rhs.slice(..))?;
-    system.vector_mut(VectorId::Solution).copy_from(x.slice(..))?;
+    system.vector_mut(VectorId::Rhs).copy_from(rhs)?;
+    system.vector_mut(VectorId::Solution).copy_from(x.as_slice())?;
     let report = solver.solve_vectors(&mut system, n, preconditioner);
-    let report = system.result_of(report).map_err(|error| located(error, rhs, x))?;
-    x.slice_mut(..).copy_from(system.vector(VectorId::Solution))?;
+    let report = system.result_of(report).map_err(|error| located(error, rhs, x.as_slice()))?;
+    x.copy_from(system.vector(VectorId::Solution))?;
     device.synchronize()?;
     Ok(report)
 }
 
 /// The error with the place of the number that is not finite.
-fn located<T: DeviceScalar>(error: Error, rhs: &DeviceVec<T>, x: &DeviceVec<T>) -> Error {
+fn located<T: DeviceScalar>(error: Error, rhs: DeviceSlice<'_, T>, x: DeviceSlice<'_, T>) -> Error {
     let Error::NotFinite { array, .. } = error else { return error };
     let elements = if array == "rhs" { rhs } else { x }.download();
     let place = |elements: Vec<T>| elements.iter().position(|v| !Scalar::is_finite(*v));

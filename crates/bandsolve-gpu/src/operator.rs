@@ -22,7 +22,7 @@ use bandsolve::Result;
 /// # }
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
-pub trait DeviceOperator<T: DeviceScalar> {
+pub trait DeviceOperator<T: DeviceScalar>: Send + Sync {
     /// Number of rows and columns.
     fn rows(&self) -> usize;
 

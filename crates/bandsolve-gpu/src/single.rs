@@ -11,7 +11,7 @@ use bandsolve::vectors::PIECE;
 use bandsolve_sparse::{Csr, DoubleScalar, KrylovSolver, ScaledSingle};
 use core::fmt::{self, Debug, Formatter};
 use core::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A matrix in single precision on a device, with rows scaled by powers of two, for a [`DeviceSingleInverse`].
 ///
@@ -35,7 +35,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct DeviceSingleMatrix<T: DoubleScalar> {
     a: DeviceCsr<T::Single>,
     /// The powers of two of the rows.
-    scales: DeviceVec<f64>,
+    scales: Arc<DeviceVec<f64>>,
 }
 
 impl<T: DoubleScalar<Single: DeviceScalar>> DeviceSingleMatrix<T> {
@@ -46,7 +46,7 @@ impl<T: DoubleScalar<Single: DeviceScalar>> DeviceSingleMatrix<T> {
     pub fn new<I: Index>(device: &Device, a: &Csr<'_, T, I>) -> Result<Self> {
         let scaled = ScaledSingle::new(a)?;
         let scales: Vec<f64> = (0..a.rows()).map(|i| scaled.scale(i)).collect();
-        Ok(Self { a: DeviceCsr::new(device, scaled.matrix())?, scales: device.upload(&scales)? })
+        Ok(Self { a: DeviceCsr::new(device, scaled.matrix())?, scales: device.upload(&scales)?.into() })
     }
 
     /// The matrix R·A with the powers of two R of the rows, for preconditioners.
@@ -70,7 +70,7 @@ impl<T: DoubleScalar<Single: DeviceScalar>> DeviceSingleMatrix<T> {
 /// let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (20, 30));
 /// let (on_device, single) = (DeviceCsr::new(&device, &a)?, DeviceSingleMatrix::new(&device, &a)?);
 /// let m = DevicePreconditioner::new(single.matrix(), "alt-i:2".parse().expect("a name"), &Default::default())?;
-/// let inverse = DeviceSingleInverse::new(&single, Some(&m))?;
+/// let inverse = DeviceSingleInverse::new(&single, Some(Box::new(m)))?;
 /// let (rhs, mut x) = (device.upload(&[1.0; 600])?, device.zeros(600)?);
 /// let solver = KrylovSolver::new(KrylovMethod::Gmres { restart: 20 }).rtol(1e-12);
 /// assert!(solve_krylov(&solver, &on_device, Some(&inverse), &rhs, &mut x)?.converged());
@@ -81,8 +81,9 @@ impl<T: DoubleScalar<Single: DeviceScalar>> DeviceSingleMatrix<T> {
 /// # Cost
 /// One application of the preconditioner, three launches, and two vectors in single precision.
 pub struct DeviceSingleInverse<'a, T: DoubleScalar> {
-    of: &'a DeviceSingleMatrix<T>,
-    m: Option<&'a dyn DeviceOperator<T::Single>>,
+    a: DeviceCsr<T::Single>,
+    scales: Arc<DeviceVec<f64>>,
+    m: Option<Box<dyn DeviceOperator<T::Single> + 'a>>,
     solver: Option<KrylovSolver<'static>>,
     /// An application locks these arrays while it enqueues its launches.
     vectors: Mutex<SingleVectors<T::Single>>,
@@ -113,15 +114,17 @@ impl<T: DoubleScalar> Debug for DeviceSingleInverse<'_, T> {
 }
 
 impl<'a, T: DoubleScalar<Single: DeviceScalar>> DeviceSingleInverse<'a, T> {
-    /// Use a preconditioner of the [`matrix`](DeviceSingleMatrix::matrix). Without one and without a solver, z = R·r, rounded.
+    /// Use a preconditioner of the [`matrix`](DeviceSingleMatrix::matrix). Without one and without a solver, z = R·r, rounded. The result shares
+    /// the matrix.
     ///
     /// # Errors
     /// [`Error::Shape`](bandsolve::Error::Shape) if the sizes differ; [`Error::Device`](bandsolve::Error::Device).
-    pub fn new(of: &'a DeviceSingleMatrix<T>, m: Option<&'a dyn DeviceOperator<T::Single>>) -> Result<Self> {
+    pub fn new(of: &DeviceSingleMatrix<T>, m: Option<Box<dyn DeviceOperator<T::Single> + 'a>>) -> Result<Self> {
         let (n, device) = (of.a.rows(), of.a.device());
-        m.map_or(Ok(()), |m| check_len("rows of the preconditioner", n, m.rows()))?;
+        m.as_ref().map_or(Ok(()), |m| check_len("rows of the preconditioner", n, m.rows()))?;
         let vectors = SingleVectors { rhs: device.zeros(n)?, z: device.zeros(n)?, exponent: device.zeros(1)? };
-        Ok(Self { of, m, solver: None, vectors: Mutex::new(vectors), iterations: AtomicUsize::new(0) })
+        let (a, scales, vectors) = (of.a.clone(), of.scales.clone(), Mutex::new(vectors));
+        Ok(Self { a, scales, m, solver: None, vectors, iterations: AtomicUsize::new(0) })
     }
 
     /// Run this Krylov method in each application, up to the tolerance and the maximum number of iterations of `solver`.
@@ -139,10 +142,10 @@ impl<'a, T: DoubleScalar<Single: DeviceScalar>> DeviceSingleInverse<'a, T> {
 
     /// z ≈ A⁻¹·rhs
     fn solve(&self, step: usize, rhs: &DeviceVec<T::Single>, z: &mut DeviceVec<T::Single>) -> Result<()> {
-        match (&self.solver, self.m) {
+        match (&self.solver, self.m.as_deref()) {
             (Some(solver), m) => {
                 z.slice_mut(..).clear()?;
-                let report = solve_krylov(solver, &self.of.a, m, rhs, z)?;
+                let report = solve_krylov(solver, &self.a, m, rhs, z)?;
                 self.iterations.fetch_add(report.iterations, Ordering::Relaxed);
                 Ok(())
             }
@@ -154,7 +157,7 @@ impl<'a, T: DoubleScalar<Single: DeviceScalar>> DeviceSingleInverse<'a, T> {
 
 impl<T: DeviceScalar + DoubleScalar<Single: DeviceScalar>> DeviceOperator<T> for DeviceSingleInverse<'_, T> {
     fn rows(&self) -> usize {
-        self.of.a.rows()
+        self.a.rows()
     }
 
     fn apply(&self, x: DeviceSlice<'_, T>, y: DeviceSliceMut<'_, T>) -> Result<()> {
@@ -167,7 +170,7 @@ impl<T: DeviceScalar + DoubleScalar<Single: DeviceScalar>> DeviceOperator<T> for
     }
 
     fn apply_step(&self, step: usize, x: DeviceSlice<'_, T>, y: DeviceSliceMut<'_, T>) -> Result<()> {
-        let (device, y, n) = (self.of.a.device(), y.as_slice(), self.of.a.rows());
+        let (device, y, n) = (self.a.device(), y.as_slice(), self.a.rows());
         check_len("x", n, x.len())?;
         check_len("y", n, y.len())?;
         let arrays = [("x", x.device()), ("y", y.device())];
@@ -175,7 +178,7 @@ impl<T: DeviceScalar + DoubleScalar<Single: DeviceScalar>> DeviceOperator<T> for
         let vectors = &mut *self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
         let SingleVectors { rhs, z, exponent } = vectors;
         exponent.slice_mut(..).clear()?;
-        let (scales, exponent) = (self.of.scales.slice(..).address(), exponent.slice(..).address());
+        let (scales, exponent) = (self.scales.slice(..).address(), exponent.slice(..).address());
         let launch = |kernel: &str, x: u64, v: u64| {
             let arguments = Arguments::default().with(RoundedArguments { n: n as u32, scales, exponent, x, v });
             if n == 0 {

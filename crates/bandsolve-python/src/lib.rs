@@ -50,7 +50,10 @@ mod _bandsolve {
     use super::generate::{families, generate};
     #[cfg(feature = "cuda")]
     #[pymodule_export]
-    use super::gpu::{PyDeviceArray, PyDeviceFactor, gpu_array, stream_of_array};
+    use super::gpu::{
+        PyDeviceArray, PyDeviceCsr, PyDeviceFactor, PyDevicePoisson, PyDevicePreconditioner, box_on_gpu, gpu_array,
+        krylov_on_gpu, stream_of_array,
+    };
     #[pymodule_export]
     use super::memory::free_memory;
     #[pymodule_export]

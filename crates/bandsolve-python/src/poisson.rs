@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 /// Robin sides.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct AxisArguments<'py> {
+pub struct AxisArguments<'py> {
     kinds: [String; 2],
     coefficients: [[f64; 2]; 2],
     values: [PyReadonlyArray1<'py, f64>; 2],
@@ -31,7 +31,7 @@ struct AxisArguments<'py> {
 /// The options for the whole box.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct BoxArguments {
+pub struct BoxArguments {
     shift: f64,
     method: String,
     mean: f64,
@@ -92,7 +92,7 @@ fn method_of(name: &str) -> PyResult<PoissonMethod> {
 }
 
 /// Create the problem from the arguments.
-fn problem(shape: &[usize], axes: &[AxisArguments<'_>], options: &BoxArguments) -> PyResult<Poisson> {
+pub fn problem(shape: &[usize], axes: &[AxisArguments<'_>], options: &BoxArguments) -> PyResult<Poisson> {
     let method = method_of(&options.method)?;
     let problem = Poisson::new(shape).shift(options.shift).method(method).mean(options.mean);
     let mut problem = problem.removable(options.removable);
@@ -251,7 +251,8 @@ fn solve<'py, T: Number + PoissonScalar>(
     Ok((u.into_any(), dictionary_of(py, &report)?))
 }
 
-fn dictionary_of<'py>(py: Python<'py>, report: &PoissonReport) -> PyResult<Bound<'py, PyDict>> {
+/// A report as a dictionary.
+pub fn dictionary_of<'py>(py: Python<'py>, report: &PoissonReport) -> PyResult<Bound<'py, PyDict>> {
     let dictionary = PyDict::new(py);
     dictionary.set_item("method", report.method.name())?;
     dictionary.set_item("reason", &*report.reason)?;

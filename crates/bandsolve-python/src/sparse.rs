@@ -262,12 +262,12 @@ fn make_product<T: Number>(columns: usize, arrays: &Arrays<'_>) -> PyResult<PyPr
 /// The options of a preconditioner.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct InverseOptions {
+pub struct InverseOptions {
     kind: String,
     omega: f64,
     seed: u64,
     /// Whether the preconditioner computes in single precision for a matrix in double precision.
-    single: bool,
+    pub single: bool,
     /// Name of an inner Krylov method in single precision.
     inner: Option<String>,
 }
@@ -345,10 +345,16 @@ impl PyPreconditioner {
 }
 
 impl InverseOptions {
-    fn parsed(&self) -> PyResult<(PreconditionerKind, PreconditionerOptions)> {
+    pub fn parsed(&self) -> PyResult<(PreconditionerKind, PreconditionerOptions)> {
         let mut options = PreconditionerOptions::default();
         (options.omega, options.factors.seed) = (self.omega, self.seed);
         Ok((self.kind.parse().map_err(PyValueError::new_err)?, options))
+    }
+
+    /// The inner Krylov method in single precision, if there is one.
+    pub fn inner_solver(&self) -> PyResult<Option<KrylovSolver<'static>>> {
+        let inner = self.inner.as_deref().map(str::parse::<KrylovMethod>).transpose().map_err(PyValueError::new_err)?;
+        Ok(inner.map(|method| KrylovSolver::new(method).rtol(REFINED)))
     }
 }
 
@@ -374,14 +380,14 @@ fn make_single<T: Number + DoubleScalar>(
     options: &InverseOptions,
 ) -> PyResult<PyPreconditioner> {
     let py = arrays.2.py();
-    let inner = options.inner.as_deref().map(str::parse::<KrylovMethod>).transpose().map_err(PyValueError::new_err)?;
+    let inner = options.inner_solver()?;
     let (kind, options) = options.parsed()?;
     let a = owned::<T>(n, arrays)?;
     let inverse = detached(py, || SingleInverse::new(&a, kind, &options))?.map_err(|error| exception(py, &error))?;
     let (kind, reason) = (inverse.preconditioner().kind(), inverse.preconditioner().reason().to_string());
     let (kind, has_adjoint) = (kind.to_string(), kind.has_adjoint());
     let inverse = match inner {
-        Some(method) => inverse.with_solver(KrylovSolver::new(method).rtol(REFINED)),
+        Some(solver) => inverse.with_solver(solver),
         None => inverse,
     };
     // The preconditioner suggests no Krylov method, because rounding to single precision makes it change from step to step.
@@ -447,7 +453,7 @@ impl<T: Number> LinearOperator<T> for PyOperator {
 /// The options of a Krylov method.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct KrylovOptions<'py> {
+pub struct KrylovOptions<'py> {
     method: String,
     rtol: f64,
     atol: f64,
@@ -457,7 +463,20 @@ struct KrylovOptions<'py> {
     /// Whether the callback gets x, if the method has it, or else the norm of the residual.
     tells_x: bool,
     /// Whether `auto` has chosen the method.
-    chosen: bool,
+    pub chosen: bool,
+}
+
+impl KrylovOptions<'_> {
+    /// The method with its options.
+    pub fn solver(&self) -> PyResult<KrylovSolver<'static>> {
+        let method: KrylovMethod = self.method.parse().map_err(PyValueError::new_err)?;
+        let side = if self.left { PreconditionerSide::Left } else { PreconditionerSide::Right };
+        let solver = KrylovSolver::new(method).rtol(self.rtol).atol(self.atol).side(side);
+        Ok(match self.max_iterations {
+            Some(limit) => solver.max_iterations(limit),
+            None => solver,
+        })
+    }
 }
 
 /// The callback of an iteration, and the exception that it raised.
@@ -525,13 +544,7 @@ fn krylov_of<'py, T: Number>(
     let fast = preconditioner.map(PyPreconditioner::typed::<T>).transpose()?;
     let function = m.filter(|_| fast.is_none()).map(|m| PyOperator::new(n, m));
     let m = fast.or(function.as_ref().map(|m| m as &dyn LinearOperator<T>));
-    let method: KrylovMethod = options.method.parse().map_err(PyValueError::new_err)?;
-    let side = if options.left { PreconditionerSide::Left } else { PreconditionerSide::Right };
-    let mut solver = KrylovSolver::new(method).rtol(options.rtol).atol(options.atol).side(side);
-    if let Some(limit) = options.max_iterations {
-        solver = solver.max_iterations(limit);
-    }
-    let (mut watch, chosen) = (PyWatch::new(options), options.chosen);
+    let (solver, mut watch, chosen) = (options.solver()?, PyWatch::new(options), options.chosen);
     // Copy the right-hand side, because a Python function can change the array of the caller during the solve.
     let rhs = copied(slice(&rhs)).map_err(|error| exception(py, &error))?;
     let (rhs, initial) = (&rhs[..], slice(&start));
@@ -566,7 +579,8 @@ fn krylov_of<'py, T: Number>(
     Ok((x.into_any(), dictionary_of(py, report)?))
 }
 
-fn dictionary_of(py: Python<'_>, report: IterationReport) -> PyResult<Bound<'_, PyDict>> {
+/// A report as a dictionary.
+pub fn dictionary_of(py: Python<'_>, report: IterationReport) -> PyResult<Bound<'_, PyDict>> {
     let dictionary = PyDict::new(py);
     dictionary.set_item("converged", report.converged())?;
     dictionary.set_item("ending", report.ending.to_string())?;

@@ -171,13 +171,22 @@ impl<T: DeviceScalar + PoissonScalar> DevicePoisson<T> {
         // Nothing may use the arrays before the work of a failed solve is complete.
         let completed = self.0.device.synchronize();
         let (solved, ()) = (solved?, completed?);
-        let systems = self.0.passes.systems();
-        let reason = match (systems, self.0.passes.has_products()) {
+        Ok(self.0.parts.report(self.method().1, self.subproblems(), &solved))
+    }
+
+    /// Get the method, and what it does in words.
+    pub fn method(&self) -> (PoissonMethod, &'static str) {
+        let reason = match (self.subproblems(), self.0.passes.has_products()) {
             (0, false) => "transforms along all axes on a device",
             (0, true) => "transforms and products with matrices of eigenvectors along all axes on a device",
             (_, false) => "tridiagonal systems along one axis and transforms along the other axes on a device",
             (_, true) => "tridiagonal systems along one axis and products with matrices of eigenvectors on a device",
         };
-        Ok(self.0.parts.report(reason, systems, &solved))
+        (PoissonMethod::Fft, reason)
+    }
+
+    /// Get the number of tridiagonal systems.
+    pub fn subproblems(&self) -> usize {
+        self.0.passes.systems()
     }
 }

@@ -13,13 +13,17 @@ use crate::diagonal::{inverse_diagonal, product_diagonals};
 use crate::forest::DeviceForest;
 use crate::operator::DeviceOperator;
 use bandsolve::{Error, Result};
-use bandsolve_sparse::PreconditionerParts;
-use bandsolve_sparse::{Forest, IncompleteInverse, MultigridOptions, MultigridParts};
-use bandsolve_sparse::{PairForestSystem, Preconditioner, PreconditionerKind, PreconditionerOptions};
+use bandsolve_sparse::{Forest, IncompleteInverse, KrylovMethod, MultigridOptions, MultigridParts};
+use bandsolve_sparse::{
+    PairForestSystem, Preconditioner, PreconditionerKind, PreconditionerOptions, PreconditionerParts,
+};
 use incomplete::IncompleteTriangles;
 use multigrid::Multigrid;
 use std::sync::{Mutex, PoisonError};
 use systems::{ForestOnDevice, ForestSystems, Gather};
+
+/// Correction steps of `ilu-isai` where it replaces `ilu0`.
+const ISAI_STEPS: usize = 2;
 
 /// A preconditioner on a device, for [`solve_krylov`](crate::solve_krylov).
 ///
@@ -60,9 +64,10 @@ use systems::{ForestOnDevice, ForestSystems, Gather};
 /// # Source
 /// Klein, dissertation, chapter 5.
 #[derive(Debug)]
-pub struct DevicePreconditioner<'a, T: DeviceScalar> {
-    a: &'a DeviceCsr<T>,
+pub struct DevicePreconditioner<T: DeviceScalar> {
+    a: DeviceCsr<T>,
     kind: PreconditionerKind,
+    choice: Option<Choice>,
     changes: bool,
     /// An application locks these arrays while it enqueues its launches.
     parts: Mutex<PartsOnDevice<T>>,
@@ -135,14 +140,10 @@ impl<T: DeviceScalar> PartsOnDevice<T> {
                 let multigrid = MultigridOptions::of(forests, options);
                 Self::Multigrid(Multigrid::new(device, MultigridParts::new(&a.download()?, &multigrid)?)?)
             }
-            PreconditionerKind::Auto => {
-                let chosen = Preconditioner::new(&a.download()?, kind, options)?.kind();
-                return Self::new(a, chosen, options);
-            }
-            // `ilu0`
+            // `ilu0`; `Choice` stands for `auto`.
             _ => {
-                let what = "`ilu0`; choose another kind, for example `ilu-isai`";
-                return Err(Error::Unsupported { method: "a preconditioner on a device", what });
+                let problem = "is ilu0, whose solves are sequential";
+                return Err(Error::invalid("kind", problem, "another kind on a GPU, for example ilu-isai"));
             }
         };
         Ok((parts, known_kind))
@@ -176,23 +177,63 @@ impl<T: DeviceScalar> PartsOnDevice<T> {
     }
 }
 
+/// What `auto` chose.
+#[derive(Debug)]
+struct Choice {
+    kind: PreconditionerKind,
+    method: Option<KrylovMethod>,
+    reason: String,
+}
+
+impl Choice {
+    /// The choice of the CPU. `ilu-isai` replaces `ilu0`.
+    fn new<T: DeviceScalar>(a: &DeviceCsr<T>, options: &PreconditionerOptions) -> Result<Self> {
+        let a = a.download()?;
+        let chosen = Preconditioner::new(&a, PreconditionerKind::Auto, options)?;
+        let (kind, method, mut reason) = (chosen.kind(), chosen.method(), chosen.reason().to_string());
+        if kind != PreconditionerKind::Ilu0 {
+            return Ok(Self { kind, method, reason });
+        }
+        let kind = PreconditionerKind::IluIsai(ISAI_STEPS);
+        reason.push_str("; a GPU applies ilu-isai instead");
+        // The approximate inverses of the triangles are not adjoint to each other, as conjugate gradients need it.
+        Ok(Self { kind, method: method.filter(|method| *method != KrylovMethod::Cg), reason })
+    }
+}
+
 /// The systems of forests of a matrix.
 fn systems<T: DeviceScalar>(a: &DeviceCsr<T>, forests: Vec<DeviceForest>) -> Result<ForestSystems<T>> {
     let systems = forests.into_iter().map(|forest| ForestOnDevice::new(a, forest)).collect::<Result<_>>()?;
     ForestSystems::new(a.device(), systems)
 }
 
-impl<'a, T: DeviceScalar> DevicePreconditioner<'a, T> {
-    /// Set up the preconditioner of a square matrix that is on the device.
+impl<T: DeviceScalar> DevicePreconditioner<T> {
+    /// Set up the preconditioner of a square matrix that is on the device. It shares the matrix.
+    ///
+    /// If `auto` chooses `ilu0`, which a device does not apply, the preconditioner is `ilu-isai`.
     ///
     /// # Errors
-    /// Those of [`Preconditioner::new`], except for a singular system of a forest; [`Error::Unsupported`] for `ilu0`, also if `auto` chooses it;
-    /// [`Error::Device`].
-    pub fn new(a: &'a DeviceCsr<T>, kind: PreconditionerKind, options: &PreconditionerOptions) -> Result<Self> {
+    /// Those of [`Preconditioner::new`], except for a singular system of a forest; [`Error::InvalidArgument`] for `ilu0`; [`Error::Device`].
+    pub fn new(a: &DeviceCsr<T>, kind: PreconditionerKind, options: &PreconditionerOptions) -> Result<Self> {
         check_len("columns of a square matrix", a.rows(), a.columns())?;
-        let (parts, kind) = PartsOnDevice::new(a, kind, options)?;
+        let choice = match kind {
+            PreconditionerKind::Auto => Some(Choice::new(a, options)?),
+            _ => None,
+        };
+        let (parts, kind) = PartsOnDevice::new(a, choice.as_ref().map_or(kind, |choice| choice.kind), options)?;
         let changes = matches!(&parts, PartsOnDevice::Outer(systems) if systems.count() > 1);
-        Ok(Self { a, kind, changes, parts: Mutex::new(parts) })
+        Ok(Self { a: a.clone(), kind, choice, changes, parts: Mutex::new(parts) })
+    }
+
+    /// The reason for the choice of this kind, in words. Empty if the caller named the kind.
+    pub fn reason(&self) -> &str {
+        self.choice.as_ref().map_or("", |choice| &choice.reason)
+    }
+
+    /// The Krylov method that [`PreconditionerKind::Auto`] chose together with the preconditioner. `None` if the caller named the kind, or if
+    /// `ilu-isai` replaces `ilu0` of conjugate gradients.
+    pub fn method(&self) -> Option<KrylovMethod> {
+        self.choice.as_ref().and_then(|choice| choice.method)
     }
 
     /// The kind. For [`PreconditionerKind::Auto`] this is the chosen kind. The number of forests is the one that was found.
@@ -201,7 +242,7 @@ impl<'a, T: DeviceScalar> DevicePreconditioner<'a, T> {
     }
 }
 
-impl<T: DeviceScalar> DeviceOperator<T> for DevicePreconditioner<'_, T> {
+impl<T: DeviceScalar> DeviceOperator<T> for DevicePreconditioner<T> {
     fn rows(&self) -> usize {
         self.a.rows()
     }
@@ -229,7 +270,7 @@ impl<T: DeviceScalar> DeviceOperator<T> for DevicePreconditioner<'_, T> {
             PartsOnDevice::Inner(systems) => {
                 // y = M₁⁻¹·x, then y ← y + Mₗ⁻¹·(x − A·y) for l = 2, …, m
                 systems.solve(0, x, y)?;
-                (1..systems.count()).try_for_each(|k| systems.sweep(k, self.a, x, y))?;
+                (1..systems.count()).try_for_each(|k| systems.sweep(k, &self.a, x, y))?;
             }
             PartsOnDevice::Outer(systems) => systems.solve(step % systems.count(), x, y)?,
             PartsOnDevice::Product(inverse, systems) => systems.divide(inverse, x, y)?,

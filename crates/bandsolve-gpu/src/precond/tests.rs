@@ -87,8 +87,8 @@ fn like_the_cpu<T: DeviceScalar>(a: &Csr<'_, T, u32>, options: &PreconditionerOp
         let m = DevicePreconditioner::new(&on_device, kind, options).unwrap();
         assert_eq!(m.kind(), Preconditioner::new(a, kind, options).unwrap().kind(), "{name}");
         let parts = uploaded(&on_device, PreconditionerParts::new(a, kind, options).unwrap());
-        let expected =
-            DevicePreconditioner { a: &on_device, kind, changes: m.changes(), parts: std::sync::Mutex::new(parts) };
+        let (changes, parts) = (m.changes(), std::sync::Mutex::new(parts));
+        let expected = DevicePreconditioner { a: on_device.clone(), kind, choice: None, changes, parts };
         let [z, y] = [&m, &expected].map(|m| {
             let mut z = device.zeros::<T>(x.len()).unwrap();
             m.apply_step(1, given.slice(..), z.slice_mut(..)).unwrap();

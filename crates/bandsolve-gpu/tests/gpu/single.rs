@@ -34,7 +34,7 @@ where
     let (on_device, single) = (DeviceCsr::new(&device, a).unwrap(), DeviceSingleMatrix::new(&device, a).unwrap());
     let m = DevicePreconditioner::new(single.matrix(), kind, &options).unwrap();
     let (mut inverse, mut of_cpu) =
-        (DeviceSingleInverse::new(&single, Some(&m)).unwrap(), SingleInverse::new(a, kind, &options).unwrap());
+        (DeviceSingleInverse::new(&single, Some(Box::new(m))).unwrap(), SingleInverse::new(a, kind, &options).unwrap());
     if let Some(inner) = inner {
         (inverse, of_cpu) = (inverse.with_solver(inner), of_cpu.with_solver(inner));
     }
@@ -117,7 +117,7 @@ fn wrong_arguments_are_errors() {
     let of = |n: usize| Csr::<f64>::from_triplets(n, n, &[(0, 0, 1.0)]).unwrap();
     let single = DeviceSingleMatrix::new(&device, &of(3)).unwrap();
     let other = DeviceSingleMatrix::new(&device, &of(4)).unwrap();
-    let error = DeviceSingleInverse::new(&single, Some(other.matrix())).unwrap_err();
+    let error = DeviceSingleInverse::new(&single, Some(Box::new(other.matrix().clone()))).unwrap_err();
     assert!(matches!(error, Error::Shape { what: "rows of the preconditioner", .. }), "{error}");
     let inverse = DeviceSingleInverse::new(&single, None).unwrap();
     let (x, mut y) = (device.zeros(3).unwrap(), device.zeros(2).unwrap());

@@ -305,23 +305,12 @@ impl PyDeviceFactor {
 impl PyDeviceFactor {
     /// Check that x can be written to `out`.
     fn check_out(&self, out: &GivenArray, rhs: &GivenArray, order: &[usize]) -> PyResult<()> {
-        let wrong = |message: String| Err(PyValueError::new_err(message));
-        out.check_kind(self.held.kind(), "the matrix")?;
-        if out.shape != rhs.shape {
-            return wrong(format!("out has the shape {:?}, expected {:?}, the shape of rhs", out.shape, rhs.shape));
-        }
-        out.check_dense(order, "Pass out in the memory order of rhs.")?;
-        out.check_device(&self.plain, &self.device)?;
-        if out.read_only {
-            return wrong("out is read-only. Pass an array that may be written, or omit out".into());
-        }
-        let (written, read) = (out.places(), rhs.places());
-        let overlaps = |other: &core::ops::Range<u64>| written.start < other.end && other.start < written.end;
-        if written != read && overlaps(&read) {
-            return wrong("out overlaps rhs in memory, but is not rhs. Pass rhs itself, or a separate array".into());
-        }
-        match self.held.given().into_iter().find(|array| overlaps(&array.places())) {
-            Some(array) => wrong(format!("out overlaps {} in memory. Pass a separate array", array.name)),
+        out.check_out(rhs, (self.held.kind(), "the matrix"), order, (&self.plain, &self.device))?;
+        match self.held.given().into_iter().find(|array| out.overlaps(array)) {
+            Some(array) => {
+                let message = format!("out overlaps {} in memory. Pass a separate array", array.name);
+                Err(PyValueError::new_err(message))
+            }
             None => Ok(()),
         }
     }

@@ -203,9 +203,42 @@ impl GivenArray {
         Ok(())
     }
 
+    /// Check that a solution with the shape and the order of `rhs` can be written to this array.
+    pub fn check_out(
+        &self,
+        rhs: &Self,
+        (kind, like): (DtypeKind, &str),
+        order: &[usize],
+        (device, device_name): (&Device, &str),
+    ) -> PyResult<()> {
+        let (wrong, of_rhs) = (|message: String| Err(PyValueError::new_err(message)), &rhs.name);
+        self.check_kind(kind, like)?;
+        if self.shape != rhs.shape {
+            let (own, expected) = (&self.shape, &rhs.shape);
+            return wrong(format!("out has the shape {own:?}, expected {expected:?}, the shape of {of_rhs}"));
+        }
+        self.check_dense(order, &format!("Pass out in the memory order of {of_rhs}."))?;
+        self.check_device(device, device_name)?;
+        if self.read_only {
+            return wrong("out is read-only. Pass an array that may be written, or omit out".into());
+        }
+        if self.places() != rhs.places() && self.overlaps(rhs) {
+            return wrong(format!(
+                "out overlaps {of_rhs} in memory, but is not {of_rhs}. Pass {of_rhs} itself, or a separate array"
+            ));
+        }
+        Ok(())
+    }
+
     /// The addresses of an array without gaps.
-    pub fn places(&self) -> Range<u64> {
+    fn places(&self) -> Range<u64> {
         self.address..self.address + (self.len() * self.kind.bytes()) as u64
+    }
+
+    /// Whether two arrays without gaps share memory.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let (own, other) = (self.places(), other.places());
+        own.start < other.end && other.start < own.end
     }
 }
 

@@ -6,8 +6,12 @@ mod factor;
 mod given;
 mod held;
 mod layout;
+mod poisson;
 mod solvers;
+mod sparse;
 
 pub use array::{PyDeviceArray, gpu_array};
 pub use factor::PyDeviceFactor;
 pub use given::stream_of_array;
+pub use poisson::{PyDevicePoisson, box_on_gpu};
+pub use sparse::{PyDeviceCsr, PyDevicePreconditioner, krylov_on_gpu};

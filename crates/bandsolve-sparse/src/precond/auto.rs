@@ -267,10 +267,19 @@ impl KrylovSolver<'_> {
         watch: &mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
     ) -> Result<IterationReport> {
         let report = self.solve_watched(a, preconditioner, rhs, x, watch)?;
-        if report.method != KrylovMethod::Cg || report.ending != Ending::Breakdown {
-            return Ok(report);
+        match self.successor(&report) {
+            None => Ok(report),
+            Some(successor) => successor.solve_watched(a, preconditioner, rhs, x, watch),
         }
-        self.with_method(GENERAL).solve_watched(a, preconditioner, rhs, x, watch)
+    }
+
+    /// The solver that continues from x where conjugate gradients broke down, as in [`solve_chosen`](Self::solve_chosen). `None` if they did not.
+    ///
+    /// # Examples
+    /// See [`solve_chosen`](Self::solve_chosen).
+    pub fn successor(&self, report: &IterationReport) -> Option<Self> {
+        let broke_down = report.method == KrylovMethod::Cg && report.ending == Ending::Breakdown;
+        broke_down.then(|| self.with_method(GENERAL))
     }
 }
 

@@ -389,7 +389,7 @@ impl SystemsOnDevice {
         let entries: Vec<_> = (0..1500).map(|i| (i, i, T::from_real(T::Real::from_f64(1.0 + i as f64)))).collect();
         let a = Csr::<T, u32>::from_triplets(1500, 1500, &entries).unwrap();
         let single = DeviceSingleMatrix::new(&self.device(), &a).unwrap();
-        let inverse = DeviceSingleInverse::new(&single, Some(single.matrix())).unwrap();
+        let inverse = DeviceSingleInverse::new(&single, Some(Box::new(single.matrix().clone()))).unwrap();
         let (x, mut y) = (self.array::<T>(1500), self.array::<T>(1500));
         inverse.apply(x.slice(..), y.slice_mut(..)).unwrap();
         self.keep(&y);
