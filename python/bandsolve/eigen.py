@@ -18,7 +18,7 @@ from bandsolve._eigh_tridiagonal import eigh_tridiagonal
 from bandsolve._operator import has_solve, of_solver
 from bandsolve._optional import scipy_module
 from bandsolve._arguments import seed_of, whole_number
-from bandsolve.sparse import Preconditioner, _number, _rows, _tolerance, is_matrix
+from bandsolve.sparse import ON_GPU, Preconditioner, _number, _rows, _square, _tolerance, is_matrix
 
 __all__ = ["eigh_tridiagonal", "eigs", "eigsh"]
 
@@ -35,6 +35,8 @@ _TIGHTER = 500
 
 def _operator(a, n, name):
     """Return the number of rows of a matrix or an operator, its arrays or its function, and its number type."""
+    if isinstance(a, ON_GPU):
+        raise TypeError(f"{name} is on a GPU, which finds eigenvalues of one matrix without sigma and interval. Pass a matrix on the host")
     if is_matrix(a):
         rows, arrays = _rows(a, name)
         made, dtype = arrays, arrays[2].dtype
@@ -131,15 +133,8 @@ def _problem(a, m, v0, sigma, hermitian):
         dtype = np.result_type(dtype, own)
     if np.iscomplexobj(sigma) and not hermitian:
         dtype = np.result_type(dtype, np.complex64)
-    start = np.zeros(0, dtype)
-    if v0 is not None:
-        start = as_array(v0).reshape(-1)
-        dtype = np.result_type(dtype, np.complex64) if np.iscomplexobj(start) else dtype
-        if start.shape != (n,):
-            raise ValueError(f"v0 has the shape {np.shape(v0)}, expected ({n},)")
-        if not np.isfinite(start).all():
-            raise ValueError("v0 contains NaN or infinity, expected finite numbers")
-    return n, _typed((matrix, mass), dtype), start.astype(dtype, copy=False), dtype
+    start = _start(v0, n, dtype)
+    return n, _typed((matrix, mass), start.dtype), start, start.dtype
 
 
 def _typed(converted, dtype):
@@ -185,11 +180,12 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         raise ValueError(f"which is {which!r}, expected one of {', '.join(names)}")
     hermitian = names is _HERMITIAN
     _check_shift(sigma, inverses, hermitian)
+    if isinstance(a, ON_GPU):
+        given = {"M": m is not None, "sigma": sigma is not None, "Minv": inverses[0] is not None, "complete=True": bool(complete)}
+        return _find_on_gpu(a, k, names[which], v0, ncv, maxiter, tol, rng, hermitian, second_look, given)
     n, converted, start, dtype = _problem(a, m, v0, sigma, hermitian)
     sigma = np.real(sigma) if hermitian and sigma is not None else sigma
-    k = whole_number("k", k, 1)
-    if k > n:
-        raise ValueError(f"k is {k}, expected at most n = {n}, the number of rows")
+    k = _count(k, n)
     ncv = _most_vectors(k, sigma is not None and which == "LM") if ncv is None else ncv
     options = _options(n, k, names[which], ncv, maxiter, tol, rng, hermitian, complete=complete is None or bool(complete), cayley=cayley,
                        sigma=None if sigma is None else (float(np.real(sigma)), float(np.imag(sigma))), second_look=bool(second_look))
@@ -220,6 +216,40 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
             wide = np.result_type(dtype, np.float64)
             found = _searched((n, converted, start.astype(wide)), inverse | {"rtol": _inner(tol, wide)}, options)
     return _finished(found, dtype, hermitian, (a, m), f"{k} eigenvalues", which)
+
+
+def _find_on_gpu(a, k, which, v0, ncv, maxiter, tol, rng, hermitian, second_look, given):
+    """Search for eigenvalues of a matrix on a GPU, by products. `given` names arguments that need solves, and says whether the caller passed them."""
+    for name, passed in given.items():
+        if passed:
+            raise ValueError(f"{name} is given, but A is on a GPU, where the search uses products with A alone. Leave out {name}, or pass a matrix on "
+                             "the host")
+    n = _square(a.shape)
+    k, start = _count(k, n), _start(v0, n, a.dtype)
+    if start.dtype != a.dtype:
+        raise TypeError(f"v0 has the dtype {start.dtype}, expected {a.dtype}, the dtype of A")
+    options = _options(n, k, which, _most_vectors(k, False) if ncv is None else ncv, maxiter, tol, rng, hermitian, second_look=bool(second_look))
+    return _finished(_bandsolve.eigenvalues_on_gpu(a, start, options), a.dtype, hermitian, (), f"{k} eigenvalues", which)
+
+
+def _count(k, n):
+    """Return a number of eigenvalues as an int."""
+    k = whole_number("k", k, 1)
+    if k > n:
+        raise ValueError(f"k is {k}, expected at most n = {n}, the number of rows")
+    return k
+
+
+def _start(v0, n, dtype):
+    """Return the start vector, empty without `v0`, of a number type, or of its complex counterpart if `v0` is complex."""
+    if v0 is None:
+        return np.zeros(0, dtype)
+    start = as_array(v0).reshape(-1)
+    if start.shape != (n,):
+        raise ValueError(f"v0 has the shape {np.shape(v0)}, expected ({n},)")
+    if not np.isfinite(start).all():
+        raise ValueError("v0 contains NaN or infinity, expected finite numbers")
+    return start.astype(np.result_type(dtype, np.complex64) if np.iscomplexobj(start) else dtype, copy=False)
 
 
 def _searched(problem, inverse, options):
@@ -329,8 +359,8 @@ def _answer(w, v, report, return_eigenvectors, full_output):
 _PARAMETERS = """
     Parameters
     ----------
-    A : (n, n) matrix or array of scipy.sparse, array_like, or LinearOperator
-        The matrix.
+    A : (n, n) matrix or array of scipy.sparse, array_like, LinearOperator, or DeviceCsr
+        The matrix. If it is one of `bandsolve.gpu.ascsr`, the search runs on its GPU, without `M`, `sigma`, `Minv` and `OPinv`. The results are arrays of NumPy.
     k : int, default 6
         Number of eigenvalues, at most n.
     M : (n, n) matrix or array of scipy.sparse, array_like, or LinearOperator, optional

@@ -98,7 +98,7 @@ def _number(dtype):
 
 
 #: The class of matrices on a GPU; without CUDA, there are none.
-_ON_GPU = getattr(_bandsolve, "DeviceCsr", ())
+ON_GPU = getattr(_bandsolve, "DeviceCsr", ())
 
 
 class Preconditioner:
@@ -191,7 +191,7 @@ class Preconditioner:
     __array_ufunc__ = None
 
     def __init__(self, a, kind="auto", *, omega=0.01, rng=None, precision=None, inner=None, seed=None):
-        on_gpu = isinstance(a, _ON_GPU)
+        on_gpu = isinstance(a, ON_GPU)
         n, arrays = (_square(a.shape), None) if on_gpu else _rows(a)
         if precision not in (None, "single"):
             raise ValueError(f"precision is {precision!r}, expected None or 'single'")
@@ -491,7 +491,7 @@ def _matrix(a, b):
 
 def _named(kind, a):
     """Return the preconditioner with this name for a matrix."""
-    if not (is_matrix(a) or isinstance(a, _ON_GPU)):
+    if not (is_matrix(a) or isinstance(a, ON_GPU)):
         raise ValueError(f"M is {kind!r}, but A is an operator. A preconditioner by name needs the entries of A: pass A as a matrix, or "
                          "M=Preconditioner(matrix, name)")
     return Preconditioner(a, kind)
@@ -597,12 +597,12 @@ def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tell
 
 def _is_on_gpu(a, b):
     """Whether the matrix or the right-hand side of a system is on a GPU."""
-    return isinstance(a, _ON_GPU) or any_on_gpu(b)
+    return isinstance(a, ON_GPU) or any_on_gpu(b)
 
 
 def _krylov_on_gpu(a, b, x0, m, options):
     """Solve as `_krylov` does, with a matrix and vectors on a GPU."""
-    if not isinstance(a, _ON_GPU):
+    if not isinstance(a, ON_GPU):
         raise TypeError(f"A is a {type(a).__name__}, but b is on a GPU. Pass A=bandsolve.gpu.ascsr(A), or b as an array of NumPy")
     _square(a.shape)
     if options["callback"] is not None:

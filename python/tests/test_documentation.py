@@ -36,7 +36,7 @@ def test_examples_of_modules(name):
 
 
 # Classes whose examples need a GPU: `bandsolve.gpu` has them, too.
-ON_GPU = ("DeviceArray", "DeviceFactor")
+ON_GPU = ("DeviceArray", "DeviceCsr", "DeviceFactor")
 COMPILED = [name for name in dir(bandsolve._bandsolve) if not name.startswith("_") and name not in ON_GPU]
 
 

@@ -9,6 +9,7 @@ from conftest import eps, random
 from stand_ins import DEVICE, KINDS, OTHER, Dlpack, Interface
 
 from bandsolve import sparse
+from bandsolve.eigen import eigs, eigsh
 
 METHODS = [sparse.cg, sparse.gmres, sparse.bicgstab, sparse.idrs, sparse.solve]
 # Conjugate gradients need a symmetric preconditioner.
@@ -221,3 +222,42 @@ def test_no_rows(gpu):
     matrix = gpu.ascsr(sp.csr_array((0, 0)), device=DEVICE)
     x, info = sparse.cg(matrix, on_gpu(gpu, np.zeros(0)))
     assert info == 0 and x.shape == (0,)
+
+
+@pytest.mark.parametrize("which", ["LA", "SA", "LM", "BE"])
+def test_eigenvalues(gpu, which):
+    a = sp.diags_array(np.arange(1.0, 61.0)) + grid(6, 10)
+    matrix = gpu.ascsr(a, device=DEVICE)
+    w, v, report = eigsh(matrix, 4, which=which, full_output=True)
+    expected, _ = eigsh(a, 4, which=which)
+    assert isinstance(w, np.ndarray) and report["converged"] and np.allclose(w, expected, rtol=1e-12)
+    assert np.abs(a @ v - v * w).max() < 1e-11
+    again = eigsh(matrix, 4, which=which, v0=np.ones(60), return_eigenvectors=False)
+    assert np.allclose(again, expected, rtol=1e-12)
+
+
+def test_eigenvalues_of_general_matrices(gpu, dtype):
+    rng = np.random.default_rng(5)
+    a = (sp.diags_array(np.arange(1.0, 61.0)) + 0.1 * sp.random_array((60, 60), density=0.1, rng=rng)).astype(dtype)
+    w = eigs(gpu.ascsr(a, device=DEVICE), 3, return_eigenvectors=False)
+    exact = np.linalg.eigvals(a.toarray().astype(complex))
+    for value in w:
+        assert np.abs(exact - value).min() < 1e4 * np.finfo(dtype).eps
+
+
+def test_wrong_eigenvalue_problems(gpu):
+    a = grid(5, 6)
+    matrix = gpu.ascsr(a, device=DEVICE)
+    for name, options in {"M": dict(M=a), "sigma": dict(sigma=1.0), "Minv": dict(Minv=a), "complete=True": dict(complete=True)}.items():
+        with pytest.raises(ValueError, match=f"{name} is given, but A is on a GPU"):
+            eigsh(matrix, **options)
+    with pytest.raises(TypeError, match="A is on a GPU"):
+        eigsh(matrix, interval=(0, 1))
+    with pytest.raises(TypeError, match="A is on a GPU"):
+        eigsh(matrix, sigma=1.0, mode="buckling")
+    with pytest.raises(TypeError, match="v0 has the dtype complex128, expected float64, the dtype of A"):
+        eigsh(matrix, v0=np.ones(30, complex))
+    with pytest.raises(ValueError, match="k is 31, expected at most n = 30"):
+        eigsh(matrix, 31)
+    with pytest.raises(ValueError, match="expected a square matrix"):
+        eigsh(gpu.ascsr(sp.csr_array((3, 4)), device=DEVICE))

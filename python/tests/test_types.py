@@ -116,7 +116,7 @@ def test_stubs_have_the_signatures_of_the_functions(stub):
             if any(isinstance(mark, ast.Name) and mark.id in ("property", "staticmethod") for mark in function.decorator_list):
                 continue
             several = filter(None, [function.args.vararg, function.args.kwarg])
-            for argument in (*function.args.args, *function.args.kwonlyargs, *several):
+            for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs, *several):
                 argument.annotation = None
             compiled_constructor = name == "__init__" and stub.stem == "_bandsolve"
             signature = str(inspect.signature(of if compiled_constructor else getattr(of, name)))
@@ -215,7 +215,7 @@ def test_type_checkers_know_the_modules_of_other_packages(tool, package, tmp_pat
 ON_GPU = '''
 import numpy as np
 import bandsolve
-from bandsolve import gpu
+from bandsolve import gpu, poisson, sparse
 
 off, diag, rhs = (gpu.asarray(np.ones(4), device="cuda", order="F") for _ in range(3))
 x: gpu.DeviceArray = bandsolve.solve_tridiagonal(off, diag, off, rhs, padded=True)
@@ -224,6 +224,9 @@ lu: gpu.DeviceFactor = bandsolve.factor_tridiagonal(off, diag, off, padded=True)
 z: gpu.DeviceArray = lu.solve(x, out=y, verify="deferred")
 print(lu.check() + 1, z.numpy().sum(), report.backward_error, lu.solve(z, full_output=True)[1].method)
 w: gpu.DeviceArray = gpu.factor_tridiagonal(off, diag, off, stream=7).solve(rhs)
+a: gpu.DeviceCsr = gpu.ascsr(np.eye(4), device="cuda")
+v: gpu.DeviceArray = sparse.cg(a, a @ w, M=sparse.Preconditioner(a, "jacobi"))[0]
+print(sparse.Preconditioner(a).apply(v).shape, poisson.solve(v, full_output=True)[0].numpy(), poisson.Solver(4, device="cuda").solve(v).strides)
 lu.solve(w, verify="later")
 '''
 

@@ -79,14 +79,14 @@ impl<T: Number> LinearOperator<T> for PyMatrix<T> {
 /// The options of a search.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct EigenOptions {
+pub struct EigenOptions {
     k: usize,
     which: String,
     ncv: Option<usize>,
     max_restarts: usize,
     tol: f64,
     seed: u64,
-    hermitian: bool,
+    pub hermitian: bool,
     sigma: Option<(f64, f64)>,
     /// Find all eigenvalues of a Hermitian problem between these ends.
     interval: Option<(f64, f64)>,
@@ -97,7 +97,7 @@ struct EigenOptions {
 
 impl EigenOptions {
     /// Create the solver. An empty `start` means a random start vector.
-    fn solver<'a, T: Number>(&self, start: &'a [T]) -> PyResult<EigenSolver<'a, T>> {
+    pub fn solver<'a, T: Number>(&self, start: &'a [T]) -> PyResult<EigenSolver<'a, T>> {
         let which: Which = self.which.parse().map_err(PyValueError::new_err)?;
         let solver =
             EigenSolver::new(self.k).which(which).tol(self.tol).seed(self.seed).max_restarts(self.max_restarts);
@@ -184,7 +184,7 @@ impl<T: Number> LinearOperator<T> for ScaledInverse<'_, T> {
 type Matrices<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// Eigenvalues, eigenvectors and a report.
-type Found<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyDict>);
+pub type Found<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyDict>);
 
 /// Find eigenvalues, see `bandsolve.eigen`. `start` determines the number type. It is empty if there is no start vector.
 #[pyfunction]
@@ -246,14 +246,14 @@ fn eigenvalues_of<'py, T: Number>(
 }
 
 /// Convert the result of a Hermitian problem to NumPy arrays.
-fn hermitian<T: Number>(py: Python<'_>, n: usize, eigen: HermitianEigen<T>) -> PyResult<Found<'_>> {
+pub fn hermitian<T: Number>(py: Python<'_>, n: usize, eigen: HermitianEigen<T>) -> PyResult<Found<'_>> {
     let report = dictionary_of(py, eigen.report)?;
     report.set_item("offsets", PyArray1::from_vec(py, eigen.offsets))?;
     Ok((PyArray1::from_vec(py, eigen.values).into_any(), vectors(py, n, &eigen.vectors)?, report))
 }
 
 /// Convert the result of a general problem to NumPy arrays.
-fn general(py: Python<'_>, n: usize, eigen: GeneralEigen) -> PyResult<Found<'_>> {
+pub fn general(py: Python<'_>, n: usize, eigen: GeneralEigen) -> PyResult<Found<'_>> {
     let report = dictionary_of(py, eigen.report)?;
     report.set_item("offsets", PyArray1::from_vec(py, eigen.offsets))?;
     Ok((PyArray1::from_vec(py, eigen.values).into_any(), vectors(py, n, &eigen.vectors)?, report))

@@ -51,8 +51,8 @@ mod _bandsolve {
     #[cfg(feature = "cuda")]
     #[pymodule_export]
     use super::gpu::{
-        PyDeviceArray, PyDeviceCsr, PyDeviceFactor, PyDevicePoisson, PyDevicePreconditioner, box_on_gpu, gpu_array,
-        krylov_on_gpu, stream_of_array,
+        PyDeviceArray, PyDeviceCsr, PyDeviceFactor, PyDevicePoisson, PyDevicePreconditioner, box_on_gpu,
+        eigenvalues_on_gpu, gpu_array, krylov_on_gpu, stream_of_array,
     };
     #[pymodule_export]
     use super::memory::free_memory;

@@ -2,6 +2,7 @@
 
 mod array;
 mod dlpack;
+mod eigen;
 mod factor;
 mod given;
 mod held;
@@ -11,6 +12,7 @@ mod solvers;
 mod sparse;
 
 pub use array::{PyDeviceArray, gpu_array};
+pub use eigen::eigenvalues_on_gpu;
 pub use factor::PyDeviceFactor;
 pub use given::stream_of_array;
 pub use poisson::{PyDevicePoisson, box_on_gpu};

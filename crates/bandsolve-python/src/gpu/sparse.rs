@@ -49,7 +49,13 @@ pub struct PyDeviceCsr {
 }
 
 impl PyDeviceCsr {
-    fn typed<T: Number>(&self) -> &DeviceCsr<T> {
+    /// The number type.
+    pub fn kind(&self) -> DtypeKind {
+        self.kind
+    }
+
+    /// The matrix. `T` is the number type of [`kind`](Self::kind).
+    pub fn typed<T: Number>(&self) -> &DeviceCsr<T> {
         self.matrix.downcast_ref().expect("the number type of a matrix is that of its kind")
     }
 
