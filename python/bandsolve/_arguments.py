@@ -56,7 +56,7 @@ def check_on_host(**arrays):
     for name, array in arrays.items():
         if any_on_gpu(array):
             raise TypeError(f"{name} is on a GPU, expected an array on the host. For arrays on a GPU, use solve_tridiagonal, solve_batch, "
-                            "solve_block_tridiagonal or solve_banded, see bandsolve.gpu")
+                            "solve_block_tridiagonal, solve_banded or sparse.solve, see bandsolve.gpu")
 
 
 def length_of(diag, rhs, axis=0):

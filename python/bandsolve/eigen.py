@@ -13,7 +13,7 @@
 import numpy as np
 
 from bandsolve import _bandsolve
-from bandsolve._bandsolve import as_array
+from bandsolve._bandsolve import any_on_gpu, as_array
 from bandsolve._eigh_tridiagonal import eigh_tridiagonal
 from bandsolve._operator import has_solve, of_solver
 from bandsolve._optional import scipy_module
@@ -115,6 +115,8 @@ def _given(inverse, n, name):
     """Return the inverse that the caller passed, as a function, as arrays, or as a description for `_compiled`."""
     if isinstance(inverse, dict):
         return inverse
+    if isinstance(inverse, Preconditioner) and inverse.is_on_gpu():
+        raise TypeError(f"{name} is on a GPU, but A is not. Pass a preconditioner of a matrix on the host, or its name")
     if has_solve(inverse):
         shape, solve, _ = of_solver(inverse)
         if shape != (n, n):
@@ -225,6 +227,8 @@ def _find_on_gpu(a, k, which, v0, ncv, maxiter, tol, rng, hermitian, second_look
             raise ValueError(f"{name} is given, but A is on a GPU, where the search uses products with A alone. Leave out {name}, or pass a matrix on "
                              "the host")
     n = _square(a.shape)
+    if any_on_gpu(v0):
+        raise TypeError("v0 is on a GPU, expected an array on the host")
     k, start = _count(k, n), _start(v0, n, a.dtype)
     if start.dtype != a.dtype:
         raise TypeError(f"v0 has the dtype {start.dtype}, expected {a.dtype}, the dtype of A")
@@ -370,7 +374,7 @@ _PARAMETERS = """
         are too large (more than 2**27 numbers), or a matrix is an operator, it solves by GMRES, unless you pass `OPinv`.
     which : str, default "LM"
         {which}. With `sigma`, `which` refers to ``1 / (w - sigma)``, so that "LM" means the eigenvalues nearest to `sigma`. Without `sigma`, the
-        function finds "SM" of matrices that it can factor by solves, as those nearest to 0.
+        function finds "SM" of matrices that it can factor by solves, as those nearest to 0. On a GPU it uses products, which are slow for "SM".
     v0 : (n,) array_like, optional
         Start vector. Default: a random vector, the same in each call.
     ncv : int, optional

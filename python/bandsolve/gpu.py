@@ -1,6 +1,6 @@
 """Solve with arrays that stay in the memory of a GPU: those of CuPy, PyTorch, JAX and other packages, and `DeviceArray`. Import it by its own name.
 
-These functions take such arrays, too. They solve on the GPU of the arrays, and copy no vector to the host. x is a `DeviceArray`, or `out`.
+These functions take such arrays, too. They solve on the GPU of the arrays. x is a `DeviceArray`, or `out`.
 
 - `bandsolve.solve_tridiagonal`, `bandsolve.solve_batch`, `bandsolve.solve_block_tridiagonal`, `bandsolve.solve_banded`. The `factor` functions of this
   module prepare a matrix for many solves, on a stream of your choice.
@@ -23,8 +23,7 @@ import numpy as np
 
 from bandsolve import _bandsolve
 from bandsolve._bandsolve import as_array
-from bandsolve._optional import scipy_module
-from bandsolve.sparse import matrix_arrays
+from bandsolve.sparse import is_of_cupy, matrix_arrays
 
 try:
     from bandsolve._bandsolve import DeviceArray, DeviceCsr, DeviceFactor
@@ -88,7 +87,7 @@ def ascsr(a, *, device="cuda", stream=None):
         "cuda", "cuda:0", "cuda:1", …
     stream : int, optional
         The stream of all work with the matrix, a `cudaStream_t` as a number: ``stream.ptr`` in CuPy, ``stream.cuda_stream`` in PyTorch. It must exist as
-        long as the object. Default: the legacy default stream.
+        long as the object and its preconditioners. Default: the legacy default stream.
 
     Returns
     -------
@@ -98,7 +97,7 @@ def ascsr(a, *, device="cuda", stream=None):
     Raises
     ------
     ValueError
-        An entry is NaN or infinite, the arrays are no matrix, or `device` is unknown.
+        An entry is NaN or infinite, the arrays are not a valid csr matrix, or an option is unknown.
     MemoryError
         The memory of the host is not sufficient.
     RuntimeError
@@ -121,8 +120,7 @@ def ascsr(a, *, device="cuda", stream=None):
     (0, True)
     """
     # A matrix of CuPy copies itself to the host.
-    a = a.get() if hasattr(a, "tocsr") and not scipy_module("sparse").issparse(a) else a
-    shape, arrays = matrix_arrays(a, "a")
+    shape, arrays = matrix_arrays(a.get() if is_of_cupy(a) else a, "a")
     return DeviceCsr(shape[1], arrays, device, stream)
 
 

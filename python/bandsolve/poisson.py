@@ -197,7 +197,9 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
     """
     if any_on_gpu(f):
         shape, double, by_columns, device = _bandsolve.box_on_gpu(f)
-        names, dtype = None, np.float64 if double else np.float32
+        names, dtype, device = None, np.float64 if double else np.float32, device or "cpu"
+        if pencils is not None:
+            raise ValueError("pencils is given, but f is on a GPU, which does not solve such problems. Pass f as an array of NumPy")
     else:
         names, f = dimensions(f), _real("f", f)
         shape, dtype, by_columns, device = f.shape, _number(f.dtype), _by_columns(f), "cpu"
@@ -222,8 +224,9 @@ class Solver:
         Memory order, "C" or "F", of the right-hand sides for which the solver prepares. For the other order, it prepares at the first such
         right-hand side.
     device : str, default "cpu"
-        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU, which solves by the method "fft". It takes right-hand sides on the GPU, and copies those
-        of the host.
+        "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU. A GPU solves by the method "fft", takes right-hand sides on the GPU in order C, or one in
+        order F, and copies those of the host. Along all axes but one that is not periodic, a line of unknowns must fit in the shared memory of a thread
+        block. 96 KiB have room for about 3000 unknowns in double precision.
 
     Raises
     ------
@@ -241,7 +244,7 @@ class Solver:
 
     Notes
     -----
-    Several threads may use one solver at the same time. For cost and accuracy see `bandsolve.poisson.solve`.
+    Several threads may use one solver at the same time. On a GPU, their solves wait for each other. For cost and accuracy see `bandsolve.poisson.solve`.
 
     Examples
     --------
@@ -280,6 +283,8 @@ class Solver:
         if pencils is not None and not (_is_default(spacing, 1.0) and _is_default(boundary, "dirichlet") and _is_default(grid, "node")
                                         and coordinates is None and mean == 0.0):
             raise ValueError("pencils replaces spacing, boundary, grid, coordinates and mean: these arguments must be left out")
+        if not isinstance(device, str):
+            raise TypeError(f"device is {device!r}, expected \"cpu\", or \"cuda\", \"cuda:0\", \"cuda:1\", … for GPUs")
         if pencils is not None and device != "cpu":
             raise ValueError(f"device is {device!r}, expected 'cpu' for a problem with pencils")
         self._device = device
@@ -412,7 +417,8 @@ class Solver:
         return self._first.reason
 
     def __repr__(self):
-        return f"Solver(shape={self._shape}, method={self.method!r}, dtype={self._dtype})"
+        device = "" if self._device == "cpu" else f", device={self._device!r}"
+        return f"Solver(shape={self._shape}, method={self.method!r}, dtype={self._dtype}{device})"
 
 
 def _plan_on_gpu():

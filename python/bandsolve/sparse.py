@@ -38,9 +38,19 @@ __all__ = [
 ]
 
 
+def is_of_cupy(a):
+    """Whether a matrix is one of CuPy, which copies itself to the host by `get`."""
+    return hasattr(a, "tocsr") and hasattr(a, "get") and not scipy_module("sparse").issparse(a)
+
+
 def matrix_arrays(a, name):
     """Return the shape of a matrix and its three arrays by rows. The arrays of a csr matrix are not copied."""
     sp = scipy_module("sparse")
+    if isinstance(a, ON_GPU):
+        raise TypeError(f"{name} is on a GPU, expected a matrix on the host")
+    if is_of_cupy(a):
+        raise TypeError(f"{name} is a {type(a).__name__}, expected a matrix of scipy.sparse or an array. Pass bandsolve.gpu.ascsr({name}) to compute on "
+                        f"a GPU, or {name}.get()")
     if not sp.issparse(a):
         a = as_array(a)
         a = sp.csr_array(a.astype(_number(a.dtype), copy=False))
@@ -107,7 +117,8 @@ class Preconditioner:
     Parameters
     ----------
     a : (n, n) matrix or array of scipy.sparse, array_like, or DeviceCsr
-        The matrix. The preconditioner keeps copies of what it needs. It is on a GPU if the matrix is one of `bandsolve.gpu.ascsr`.
+        The matrix. The preconditioner keeps copies of what it needs. If the matrix is one of `bandsolve.gpu.ascsr`, the preconditioner is on its GPU, and
+        shares the matrix. It then takes vectors on the GPU of shape (n,), and has no adjoint.
     kind : str, default "auto"
         Name of the preconditioner, see the notes. "auto" tries several kinds, predicts the time to solution of each, and takes the shortest.
     omega : float, default 0.01
@@ -247,11 +258,12 @@ class Preconditioner:
         - `bandsolve.sparse.Preconditioner.rmatvec`: apply the adjoint.
         - `bandsolve.sparse.gmres` and the other solvers: they take the preconditioner as ``M``.
         """
-        if self._is_on_gpu():
+        if self.is_on_gpu():
             return self._made.apply(rhs)
         return by_parts(self._made.apply, self.dtype, rhs)
 
-    def _is_on_gpu(self):
+    def is_on_gpu(self):
+        """Whether the preconditioner is on a GPU."""
         return not isinstance(self._made, _bandsolve.SparsePreconditioner)
 
     def matvec(self, rhs):
@@ -262,7 +274,7 @@ class Preconditioner:
         - `bandsolve.sparse.Preconditioner.apply`: the same for an array of shape (n,).
         - `bandsolve.sparse.Preconditioner.rmatvec`: apply the adjoint.
         """
-        return self.apply(rhs if self._is_on_gpu() else np.reshape(rhs, -1))
+        return self.apply(rhs if self.is_on_gpu() else np.reshape(rhs, -1))
 
     def rmatvec(self, rhs):
         """Apply the adjoint of the preconditioner to a vector.
@@ -286,6 +298,8 @@ class Preconditioner:
         --------
         - `bandsolve.sparse.Preconditioner.apply`: apply the preconditioner itself.
         """
+        if self.is_on_gpu():
+            raise ValueError("no preconditioner on a GPU has an adjoint. Make it with a matrix on the host")
         if not self._made.has_adjoint:
             raise ValueError(f"{self.kind} has no adjoint. `help(bandsolve.sparse.Preconditioner)` lists the kinds that have one")
         return by_parts(self._made.apply_adjoint, self.dtype, np.reshape(rhs, -1))
@@ -297,8 +311,10 @@ class Preconditioner:
         --------
         - `bandsolve.sparse.Preconditioner.apply`: the same for one vector.
         """
-        rhs = rhs if self._is_on_gpu() else as_array(rhs)
-        if self._is_on_gpu() or rhs.ndim != 2:
+        if self.is_on_gpu():
+            return self.apply(rhs)
+        rhs = as_array(rhs)
+        if rhs.ndim != 2:
             return self.apply(rhs)
         return np.stack([self.apply(column) for column in rhs.T], axis=1) if rhs.shape[1] else np.empty(rhs.shape, self.dtype)
 
@@ -309,7 +325,7 @@ class Preconditioner:
         --------
         - `bandsolve.sparse.gmres` and the other solvers: they take the preconditioner itself.
         """
-        if self._is_on_gpu():
+        if self.is_on_gpu():
             raise TypeError("the preconditioner is on a GPU, where operators of SciPy have no arrays. Call apply, or pass it to a solver as M")
         return scipy_module("sparse.linalg").LinearOperator(self.shape, matvec=self.matvec, rmatvec=self.rmatvec, dtype=self.dtype)
 
@@ -508,6 +524,8 @@ def _inverse(m, a, n):
         # SciPy also takes the preconditioner as an attribute of the matrix.
         return getattr(a, "psolve", None), None
     m = _named(m, a) if isinstance(m, str) else m
+    if isinstance(m, Preconditioner) and m.is_on_gpu():
+        raise TypeError("M is on a GPU, but A and b are not. Pass A=bandsolve.gpu.ascsr(A) and b on the GPU, or a preconditioner of a matrix on the host")
     if isinstance(m, Preconditioner):
         shape, applied, dtype = m.shape, m._made, m.dtype
     elif has_solve(m):
@@ -517,9 +535,14 @@ def _inverse(m, a, n):
             matrix_arrays(m, "M")
         m = scipy_module("sparse.linalg").aslinearoperator(m)
         shape, applied, dtype = m.shape, m.matvec, m.dtype
+    _check_size(shape, n)
+    return applied, dtype
+
+
+def _check_size(shape, n):
+    """Check the shape of a preconditioner."""
     if shape != (n, n):
         raise ValueError(f"the preconditioner has the shape {shape}, expected {(n, n)}")
-    return applied, dtype
 
 
 def _tolerance(name, value):
@@ -552,11 +575,16 @@ def _start(x0, b, m, n):
     """Return the start vector that x0 describes. If the right-hand side is 0, the start is 0, as in SciPy."""
     if x0 is None or not b.any():
         return np.zeros(n, b.dtype)
-    if isinstance(x0, str):
-        if x0 != "Mb":
-            raise ValueError(f"x0 is {x0!r}, expected an array or 'Mb'")
+    if _is_product(x0):
         return b if m is None else np.asarray(m(b) if callable(m) else m.apply(b))
     return _vector("x0", x0, n)
+
+
+def _is_product(x0):
+    """Whether x0 stands for the product of M and b."""
+    if isinstance(x0, str) and x0 != "Mb":
+        raise ValueError(f"x0 is {x0!r}, expected an array or 'Mb'")
+    return isinstance(x0, str)
 
 
 def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tells_x=True, chosen=False):
@@ -596,24 +624,25 @@ def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tell
 
 
 def _is_on_gpu(a, b):
-    """Whether the matrix or the right-hand side of a system is on a GPU."""
-    return isinstance(a, ON_GPU) or any_on_gpu(b)
+    """Whether a system is on a GPU. Its matrix then is, too."""
+    if isinstance(a, ON_GPU):
+        return True
+    if any_on_gpu(b):
+        raise TypeError(f"A is a {type(a).__name__}, but b is on a GPU. Pass A=bandsolve.gpu.ascsr(A), or b as an array of NumPy")
+    return False
 
 
 def _krylov_on_gpu(a, b, x0, m, options):
     """Solve as `_krylov` does, with a matrix and vectors on a GPU."""
-    if not isinstance(a, ON_GPU):
-        raise TypeError(f"A is a {type(a).__name__}, but b is on a GPU. Pass A=bandsolve.gpu.ascsr(A), or b as an array of NumPy")
-    _square(a.shape)
+    n = _square(a.shape)
     if options["callback"] is not None:
         raise ValueError("callback is given, but on a GPU the iteration does not stop to show its vectors. Omit callback; with full_output=True, the "
                          "report has the norms of all residuals")
     m = _named(m, a) if isinstance(m, str) else m
-    if m is not None and not (isinstance(m, Preconditioner) and m._is_on_gpu()):
+    if m is not None and not (isinstance(m, Preconditioner) and m.is_on_gpu()):
         raise TypeError(f"M is a {type(m).__name__}, expected the name of a preconditioner, or Preconditioner(A) of a matrix A on the GPU")
-    if isinstance(x0, str):
-        if x0 != "Mb":
-            raise ValueError(f"x0 is {x0!r}, expected an array or 'Mb'")
+    _check_size((n, n) if m is None else m.shape, n)
+    if _is_product(x0):
         x0 = b if m is None else m.apply(b)
     return _bandsolve.krylov_on_gpu(a, m and m._made, b, x0, options)
 
@@ -980,6 +1009,7 @@ def solve(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=
     >>> report["converged"], report["method"], bool(np.abs(x - 1).max() < 1e-7)
     (True, 'cg', True)
     """
+    _is_on_gpu(A, b)
     if M is None or isinstance(M, str):
         M = _named(M or "auto", A)
     chosen = M if isinstance(M, Preconditioner) else None

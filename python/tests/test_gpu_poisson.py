@@ -59,6 +59,12 @@ def test_many_right_hand_sides_and_out(gpu, kind):
     assert solver.solve(given, out=given) is given and np.array_equal(given.numpy(), u.numpy())
 
 
+def test_no_right_hand_sides(gpu):
+    empty = gpu.asarray(np.ones((0, 4)), device=DEVICE)
+    solver = poisson.Solver((4,), device=DEVICE)
+    assert solver.solve(empty).shape == (0, 4) and DEVICE in repr(solver)
+
+
 def test_streams(gpu):
     # On "emulated:reverse" work runs as late as streams allow, so that a missing event changes a result.
     solver, f = poisson.Solver((8, 8), device=DEVICE), gpu.asarray(np.ones((8, 8)), device=DEVICE)
@@ -79,7 +85,7 @@ def test_wrong_arguments(gpu):
     raises(ValueError, r"f has the shape \(4,\), expected \(4, 6\)", solver.solve, line(gpu, 4, 1.0))
     raises(TypeError, "f has the dtype float32, expected float64, the dtype of the solver", solver.solve,
            gpu.asarray(np.ones((4, 6), np.float32), device=DEVICE))
-    raises(TypeError, "f has the dtype complex128, expected float64", solver.solve, gpu.asarray(np.ones((4, 6), complex), device=DEVICE))
+    raises(TypeError, "f has the type complex128, expected real numbers", solver.solve, gpu.asarray(np.ones((4, 6), complex), device=DEVICE))
     raises(ValueError, "f is not in the memory of", solver.solve, gpu.asarray(np.ones((4, 6)), device=OTHER))
     raises(TypeError, "out is a ndarray in the memory of the host", solver.solve, f, out=np.ones((4, 6)))
     raises(ValueError, r"out has the shape \[24\], expected \[4, 6\]", solver.solve, f, out=line(gpu, 24, 0.0))
@@ -88,6 +94,8 @@ def test_wrong_arguments(gpu):
     raises(ValueError, "method bcr2 does not support problems on a GPU|bcr2", poisson.Solver, (4, 6), method="bcr2", device=DEVICE)
     raises(ValueError, "device is 'cuda', expected 'cpu' for a problem with pencils", poisson.Solver, (3,), pencils=[(np.eye(3), None)],
            device="cuda")
+    raises(TypeError, "device is None, expected", poisson.Solver, (4, 6), device=None)
+    raises(ValueError, "pencils is given, but f is on a GPU", poisson.solve, line(gpu, 3, 1.0), pencils=[(np.eye(3), None)])
     raises(ValueError, "device is .tpu.", poisson.Solver, (4, 6), device="tpu")
     for order in "CF":
         bad = np.ones((4, 6), order=order)

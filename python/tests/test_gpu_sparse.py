@@ -139,6 +139,51 @@ def test_starts(gpu):
     assert np.array_equal(given.numpy(), b)
 
 
+def test_a_right_hand_side_of_zeros(gpu):
+    a = grid(10, 10)
+    matrix, zeros, ones = gpu.ascsr(a, device=DEVICE), on_gpu(gpu, np.zeros(100)), on_gpu(gpu, np.ones(100))
+    for method in (sparse.cg, sparse.gmres, sparse.richardson):
+        x, report = method(matrix, zeros, ones, full_output=True)
+        assert report["iterations"] == 0 and report["converged"] and not x.numpy().any()
+
+
+def test_the_last_residual_has_twice_the_precision(gpu):
+    # In plain arithmetic, the rounding error of this residual is above the tolerance.
+    a = grid(30, 30)
+    b = np.random.default_rng(6).normal(size=900)
+    x, report = sparse.cg(gpu.ascsr(a, device=DEVICE), on_gpu(gpu, b), M="forest", rtol=1e-14, full_output=True)
+    assert report["converged"]
+    wide = a.toarray().astype(np.longdouble)
+    assert np.linalg.norm((b - wide @ x.numpy()).astype(float)) <= 1e-14 * np.linalg.norm(b)
+
+
+class Late:
+    """An array with DLPack alone, whose numbers are written on its own stream when another stream waits for them."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+
+def test_arrays_that_are_written_late(gpu):
+    # The right-hand side is the result of a deferred solve, which runs when a stream waits for it.
+    a = grid(8, 8, shift=0.5)
+    matrix = gpu.ascsr(a, device=DEVICE, stream=7)
+    ones = on_gpu(gpu, np.ones(64))
+    unit = gpu.factor_tridiagonal(on_gpu(gpu, np.zeros(64)), ones, on_gpu(gpu, np.zeros(64)), padded=True, stream=5)
+    for use in (lambda v: sparse.gmres(matrix, v, rtol=1e-10)[0], lambda v: matrix @ v, sparse.Preconditioner(matrix, "jacobi").apply):
+        given = on_gpu(gpu, a @ np.ones(64))
+        late = Late(unit.solve(given, verify="deferred"))
+        expected = use(given).numpy()
+        assert np.array_equal(use(Late(unit.solve(given, verify="deferred"))).numpy(), expected) and late.array.shape == (64,)
+        unit.check()
+
+
 def test_limits_and_zeros(gpu):
     a = grid(10, 10)
     b, matrix = a @ np.arange(100.0), gpu.ascsr(a, device=DEVICE)
@@ -186,11 +231,26 @@ def test_wrong_arguments(gpu):
     raises(ValueError, "expected a square matrix", sparse.cg, gpu.ascsr(sp.csr_array((3, 4)), device=DEVICE), b)
     raises(ValueError, "expected a square matrix", sparse.Preconditioner, gpu.ascsr(sp.csr_array((3, 4)), device=DEVICE), "jacobi")
     raises(ValueError, r"a\[1, 2\] is not finite", gpu.ascsr, sp.csr_array([[1.0, 0, 0], [0, 0, np.nan], [0, 0, 1]]), device=DEVICE)
-    raises(ValueError, "b contains NaN|not finite", sparse.cg, matrix, on_gpu(gpu, np.r_[np.ones(29), np.nan]))
+    raises(ValueError, r"b\[29\] is not finite", sparse.cg, matrix, on_gpu(gpu, np.r_[np.ones(29), np.nan]))
+    raises(ValueError, r"x0\[29\] is not finite", sparse.cg, matrix, b, on_gpu(gpu, np.r_[np.ones(29), np.inf]))
+    raises(TypeError, "A is a list, but b is on a GPU", sparse.gmres, [[1.0, 2], [3, 4]], b)
+    raises(TypeError, "A is a NoneType, but b is on a GPU", sparse.solve, None, b)
+    raises(TypeError, "M is on a GPU, but A and b are not", sparse.cg, a, host, M=m)
+    raises(ValueError, r"the preconditioner has the shape \(4, 4\), expected \(30, 30\)", sparse.cg, matrix, b,
+           M=sparse.Preconditioner(gpu.ascsr(np.eye(4), device=DEVICE), "jacobi"))
+    raises(TypeError, "a is on a GPU, expected a matrix on the host", gpu.ascsr, matrix)
+    raises(TypeError, "a is on a GPU, expected a matrix on the host", sparse.forest, matrix)
+    raises(TypeError, r"a is a SimpleNamespace, .* Pass bandsolve.gpu.ascsr\(a\)", sparse.Preconditioner, types.SimpleNamespace(get=None, tocsr=None))
+    raises(TypeError, "OPinv is on a GPU, but A is not", eigsh, a, sigma=1.0, OPinv=m)
+    raises(TypeError, "v0 is on a GPU", eigsh, matrix, v0=b)
+    raises(ValueError, "stream is 2, the default stream of a thread", gpu.ascsr, a, device=DEVICE, stream=2)
+    raises(ValueError, "device is .cpu., expected a GPU", gpu.ascsr, a, device="cpu")
+    with pytest.raises(TypeError):
+        host @ matrix
     raises(ValueError, "no preconditioner `best`", sparse.Preconditioner, matrix, "best")
     raises(ValueError, "device is .tpu.", gpu.ascsr, a, device="tpu")
     raises(TypeError, "the preconditioner is on a GPU", m.aslinearoperator)
-    raises(ValueError, "has no adjoint", m.rmatvec, b)
+    raises(ValueError, "no preconditioner on a GPU has an adjoint", m.rmatvec, b)
     raises(TypeError, "M is a preconditioner for float64 on .*, expected float32", sparse.cg, gpu.ascsr(a.astype(np.float32), device=DEVICE),
            on_gpu(gpu, np.ones(30, np.float32)), M=m)
     raises(ValueError, "kind is ilu0, whose solves are sequential, expected another kind on a GPU, for example ilu-isai", sparse.Preconditioner, matrix, "ilu0")

@@ -5,7 +5,7 @@ use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec
 use crate::launch::Arguments;
 use bandsolve::matrix::{Index, IndexWords};
 use bandsolve::memory::collected;
-use bandsolve::{Error, RealScalar, Result};
+use bandsolve::{Error, RealScalar, Result, Scalar};
 use bandsolve_sparse::Csr;
 use bytemuck::Pod;
 use std::borrow::Cow;
@@ -58,6 +58,8 @@ pub struct DeviceCsr<T> {
     values: Arc<DeviceVec<T>>,
     /// Whether a row that is not short is in several tiles. It then has carries.
     crosses: bool,
+    /// The most entries of a row, and the largest sum of moduli of a row.
+    largest_row: (usize, f64),
     /// Two peaks for residuals, and two carries per tile if rows cross tiles. A product locks this memory while it enqueues its
     /// launches, so that products of several threads cannot mix.
     scratch: Arc<Mutex<DeviceVec<u64>>>,
@@ -107,6 +109,16 @@ fn crosses_tiles(row_pointers: &[u32]) -> bool {
     })
 }
 
+/// The most entries of a row, and the largest sum of moduli of a row.
+fn largest_row<T: Scalar, I: Index>(a: &Csr<'_, T, I>) -> (usize, f64) {
+    let (pointers, _, values) = a.parts();
+    let rows = pointers.windows(2).map(|row| {
+        let [from, to] = [row[0], row[1]].map(|at| at.to_usize().expect("checked by `Csr::new`"));
+        (to - from, values[from..to].iter().map(|v| Scalar::abs(*v).to_f64()).sum::<f64>())
+    });
+    rows.fold((0, 0.0), |(most, largest), (count, sum)| (most.max(count), f64::max(largest, sum)))
+}
+
 /// Bytes of shared memory for terms of this size (`TileDesk`).
 fn shared_bytes(term: usize) -> usize {
     // The last short row can end after the tile. One place is free after every 32.
@@ -139,6 +151,7 @@ impl<T: DeviceScalar> DeviceCsr<T> {
             column_indices: device.upload(&column_indices)?.into(),
             values: device.upload(values)?.into(),
             crosses,
+            largest_row: largest_row(a),
             scratch: scratch(device, crosses, a.entries())?,
         })
     }
@@ -159,6 +172,8 @@ impl<T: DeviceScalar> DeviceCsr<T> {
             column_indices: self.column_indices.clone(),
             values: self.device.zeros(self.entries())?.into(),
             crosses: self.crosses,
+            // The sums are not known.
+            largest_row: (self.largest_row.0, f64::INFINITY),
             scratch: scratch(&self.device, self.crosses, self.entries())?,
         })
     }
@@ -256,7 +271,36 @@ impl<T: DeviceScalar> DeviceCsr<T> {
         rhs: impl Into<DeviceSlice<'a, T>>,
         r: impl Into<DeviceSliceMut<'a, T>>,
     ) -> Result<f64> {
-        let (x, rhs, r) = (x.into(), rhs.into(), r.into());
+        self.peaks_of_residual(x.into(), rhs.into(), r.into()).map(|[_, error]| error)
+    }
+
+    /// Compute the residual as [`residual`](Self::residual) does, and return a bound on the error of its elements before they are rounded to T.
+    ///
+    /// With S the largest Σⱼ |aᵢⱼ|, m the most entries of a row, and u the unit roundoff, the error of a sum in twice the working precision is at most
+    /// (m·u)²·(S·‖x‖∞ + |bᵢ|), up to a small factor. η, the backward error, bounds |bᵢ| ≤ (1 + η)/(1 − η)·S·‖x‖∞.
+    pub(crate) fn bounded_residual(
+        &self,
+        x: DeviceSlice<'_, T>,
+        rhs: DeviceSlice<'_, T>,
+        r: DeviceSliceMut<'_, T>,
+    ) -> Result<f64> {
+        let [size, error] = self.peaks_of_residual(x, rhs, r)?;
+        let (count, sum) = self.largest_row;
+        // Products of complex numbers have four terms.
+        let terms = 4.0 * (count + 1) as f64;
+        let relative = (terms * T::Real::EPSILON.to_f64()).powi(2);
+        let bound = if size > 0.0 { relative * sum * size * 2.0 / (1.0 - error).max(0.0) } else { 0.0 };
+        // The rounding errors of small products may underflow.
+        Ok(if error.is_nan() { f64::NAN } else { bound + terms * T::Real::MIN_POSITIVE.to_f64() })
+    }
+
+    /// Compute the residual, ‖x‖∞ and η.
+    fn peaks_of_residual(
+        &self,
+        x: DeviceSlice<'_, T>,
+        rhs: DeviceSlice<'_, T>,
+        r: DeviceSliceMut<'_, T>,
+    ) -> Result<[f64; PEAKS]> {
         check_len("x", self.columns, x.len())?;
         check_len("rhs", self.rows(), rhs.len())?;
         check_len("r", self.rows(), r.as_slice().len())?;
@@ -275,7 +319,8 @@ impl<T: DeviceScalar> DeviceCsr<T> {
         let arguments = [x.address(), rhs.address(), r.as_slice().address(), size, error, 0];
         let operation = RowOperation { ending: "_residual", term: 2 * size_of::<T>(), arguments };
         self.reduce(&scratch, &arrays, operation)?;
-        Ok(T::real_of_bits(scratch.slice(1..PEAKS).download()?[0]))
+        let peaks = scratch.slice(..PEAKS).download()?;
+        Ok([T::real_of_bits(peaks[0]), T::real_of_bits(peaks[1])])
     }
 
     fn lock(&self) -> MutexGuard<'_, DeviceVec<u64>> {

@@ -10,7 +10,7 @@ use bandsolve_sparse::{IterationReport, KrylovSolver, Preconditioning};
 /// Solve A·x = rhs on a device by a Krylov method, starting from the x that you pass.
 ///
 /// The method is the one of the CPU ([`KrylovSolver`]); only its vectors are on the device. It keeps its scalars on the host, which waits for the device
-/// at each inner product. In `f32`, `c32` and `c64`, x has the bits of the CPU if the products of the operators have. In `f64`, inner products are summed in
+/// at each inner product. In `f32`, `c32` and `c64`, x has the bits of the CPU if the products and residuals of the operators have. In `f64`, inner products are summed in
 /// another order.
 ///
 /// # Shapes
@@ -24,8 +24,8 @@ use bandsolve_sparse::{IterationReport, KrylovSolver, Preconditioning};
 /// infinity; [`Error::OutOfMemory`]; [`Error::Device`].
 ///
 /// # Accuracy
-/// The entries of A are not known here. The report says that the iteration has converged if the norm of the residual and an estimate of its rounding error are at
-/// most the tolerance: see [`KrylovSolver`].
+/// If A is a [`DeviceCsr`](crate::DeviceCsr), the last residual has twice the working precision, and the report says that the iteration has converged if its norm
+/// and a bound on its error are at most the tolerance. For other operators, an estimate of the rounding error takes the place of the bound: see [`KrylovSolver`].
 ///
 /// # Examples
 /// ```

@@ -32,6 +32,21 @@ pub trait DeviceOperator<T: DeviceScalar>: Send + Sync {
     /// [`Error::Shape`](bandsolve::Error::Shape); [`Error::Device`](bandsolve::Error::Device).
     fn apply(&self, x: DeviceSlice<'_, T>, y: DeviceSliceMut<'_, T>) -> Result<()>;
 
+    /// Compute r = rhs − A·x in about twice the working precision, and return a bound on the error of its elements, as
+    /// [`LinearOperator::accurate_residual`](bandsolve::LinearOperator::accurate_residual) does. The default returns `None`, because the entries are not
+    /// known.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    fn accurate_residual(
+        &self,
+        _x: DeviceSlice<'_, T>,
+        _rhs: DeviceSlice<'_, T>,
+        _r: DeviceSliceMut<'_, T>,
+    ) -> Result<Option<f64>> {
+        Ok(None)
+    }
+
     /// Whether a preconditioner changes from step to step. GMRES then runs as FGMRES.
     fn changes(&self) -> bool {
         false
@@ -53,5 +68,14 @@ impl<T: DeviceScalar> DeviceOperator<T> for DeviceCsr<T> {
 
     fn apply(&self, x: DeviceSlice<'_, T>, y: DeviceSliceMut<'_, T>) -> Result<()> {
         self.multiply(x, y)
+    }
+
+    fn accurate_residual(
+        &self,
+        x: DeviceSlice<'_, T>,
+        rhs: DeviceSlice<'_, T>,
+        r: DeviceSliceMut<'_, T>,
+    ) -> Result<Option<f64>> {
+        self.bounded_residual(x, rhs, r).map(Some)
     }
 }

@@ -85,8 +85,8 @@ pub struct DeviceSingleInverse<'a, T: DoubleScalar> {
     scales: Arc<DeviceVec<f64>>,
     m: Option<Box<dyn DeviceOperator<T::Single> + 'a>>,
     solver: Option<KrylovSolver<'static>>,
-    /// An application locks these arrays while it enqueues its launches.
-    vectors: Mutex<SingleVectors<T::Single>>,
+    /// Vectors of the last application, for the next one. Several at the same time have vectors of their own.
+    vectors: Mutex<Option<SingleVectors<T::Single>>>,
     iterations: AtomicUsize,
 }
 
@@ -94,6 +94,12 @@ struct SingleVectors<S> {
     rhs: DeviceVec<S>,
     z: DeviceVec<S>,
     exponent: DeviceVec<u32>,
+}
+
+impl<S: DeviceScalar> SingleVectors<S> {
+    fn new(device: &Device, n: usize) -> Result<Self> {
+        Ok(Self { rhs: device.zeros(n)?, z: device.zeros(n)?, exponent: device.zeros(1)? })
+    }
 }
 
 /// A vector in both precisions in the form that the kernels use (`single.cuh`).
@@ -122,8 +128,8 @@ impl<'a, T: DoubleScalar<Single: DeviceScalar>> DeviceSingleInverse<'a, T> {
     pub fn new(of: &DeviceSingleMatrix<T>, m: Option<Box<dyn DeviceOperator<T::Single> + 'a>>) -> Result<Self> {
         let (n, device) = (of.a.rows(), of.a.device());
         m.as_ref().map_or(Ok(()), |m| check_len("rows of the preconditioner", n, m.rows()))?;
-        let vectors = SingleVectors { rhs: device.zeros(n)?, z: device.zeros(n)?, exponent: device.zeros(1)? };
-        let (a, scales, vectors) = (of.a.clone(), of.scales.clone(), Mutex::new(vectors));
+        let (a, scales) = (of.a.clone(), of.scales.clone());
+        let vectors = Mutex::new(Some(SingleVectors::new(device, n)?));
         Ok(Self { a, scales, m, solver: None, vectors, iterations: AtomicUsize::new(0) })
     }
 
@@ -175,8 +181,11 @@ impl<T: DeviceScalar + DoubleScalar<Single: DeviceScalar>> DeviceOperator<T> for
         check_len("y", n, y.len())?;
         let arrays = [("x", x.device()), ("y", y.device())];
         device.receive(&arrays)?;
-        let vectors = &mut *self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
-        let SingleVectors { rhs, z, exponent } = vectors;
+        let kept = || self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
+        // No lock during the solve, whose check for interrupts may run code of the user.
+        let taken = kept().take();
+        let mut vectors = taken.map_or_else(|| SingleVectors::new(device, n), Ok)?;
+        let SingleVectors { rhs, z, exponent } = &mut vectors;
         exponent.slice_mut(..).clear()?;
         let (scales, exponent) = (self.scales.slice(..).address(), exponent.slice(..).address());
         let launch = |kernel: &str, x: u64, v: u64| {
@@ -191,6 +200,7 @@ impl<T: DeviceScalar + DoubleScalar<Single: DeviceScalar>> DeviceOperator<T> for
         launch("rounded", x.address(), rhs.slice(..).address())?;
         self.solve(step, rhs, z)?;
         launch("widened", y.address(), z.slice(..).address())?;
+        *kept() = Some(vectors);
         arrays.iter().try_for_each(|(_, other)| other.wait_for(device))
     }
 }

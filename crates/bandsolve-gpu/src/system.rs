@@ -149,8 +149,11 @@ impl<T: DeviceScalar> Vectors for SystemOnDevice<'_, T> {
         Ok(())
     }
 
-    fn accurate_residual(&mut self, _: VectorId, _: VectorId, _: VectorId) -> Result<Option<f64>> {
-        Ok(None)
+    fn accurate_residual(&mut self, x: VectorId, rhs: VectorId, r: VectorId) -> Result<Option<f64>> {
+        self.error.clone().map_or(Ok(()), Err)?;
+        let a = self.operators.a;
+        let ([x, rhs], r) = self.vectors.triple([x, rhs].map(number), number(r));
+        a.accurate_residual(x, rhs, r)
     }
 
     fn combine(

@@ -156,6 +156,22 @@ impl<T: DeviceScalar> DeviceVectors<T> {
         (read, write)
     }
 
+    /// Borrow two vectors for reading and a third one for writing.
+    ///
+    /// # Panics
+    /// If the third is one of the others, or if there is no vector with one of the numbers.
+    pub(crate) fn triple(
+        &mut self,
+        read: [usize; 2],
+        write: usize,
+    ) -> ([DeviceSlice<'_, T>; 2], DeviceSliceMut<'_, T>) {
+        assert!(!read.contains(&write), "vector {write} cannot be read and written at the same time");
+        let (read, write) = (read.map(|number| self.vector(number)), self.vector(write));
+        // SAFETY: see `pair`.
+        let write = unsafe { DeviceSliceMut::from_raw(write.device(), write.address(), write.len()) };
+        (read, write)
+    }
+
     /// Compute a linear combination, then inner products, in one launch.
     ///
     /// ```text

@@ -229,6 +229,10 @@ pub fn device_holding(py: Python<'_>, address: u64) -> PyResult<(String, Device)
 pub fn open(py: Python<'_>, name: &str) -> PyResult<Device> {
     let known =
         name == "cuda" || name.starts_with("cuda:") || cfg!(feature = "emulator") && name.starts_with("emulated");
+    if name == "cpu" {
+        let message = "device is \"cpu\", expected a GPU: \"cuda\", \"cuda:0\", \"cuda:1\", …";
+        return Err(PyValueError::new_err(message));
+    }
     if !known {
         let message = format!("device is {name:?}, expected \"cpu\", or \"cuda\", \"cuda:0\", \"cuda:1\", … for GPUs");
         return Err(PyValueError::new_err(message));

@@ -160,6 +160,7 @@ impl<T: DeviceScalar + PoissonScalar> DevicePoisson<T> {
         self.0.device.receive(&[("f", f.device()), ("u", u.as_slice().device())])?;
         let columns = f.len() / n;
         let solved = (0..columns).map(|column| {
+            bandsolve::interrupt::check()?;
             let range = column * n..(column + 1) * n;
             let solved = self.0.solve(f.part(range.clone()), u.part(range));
             solved.map_err(|error| match error {

@@ -1,10 +1,10 @@
 //! Krylov methods with vectors on a device, compared with those of the CPU.
 
 use crate::test_device;
-use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::{Complex32, Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
+use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
+use bandsolve::{Complex32, Complex64, Error, LinearOperator, Op, RealScalar, Result, Scalar};
 use bandsolve_gallery::{Random, random_vec};
-use bandsolve_gpu::{DeviceCsr, DeviceOperator, DeviceScalar, Emulation, solve_krylov};
+use bandsolve_gpu::{DeviceCsr, DeviceOperator, DeviceScalar, DeviceSlice, DeviceSliceMut, Emulation, solve_krylov};
 use bandsolve_sparse::{Csr, IterationReport, KrylovMethod, KrylovSolver, PreconditionerSide};
 
 const METHODS: [KrylovMethod; 6] = [
@@ -56,6 +56,19 @@ impl<T: Scalar> LinearOperator<T> for Products<'_, T> {
     }
 }
 
+/// A matrix on a device that gives products alone, like [`Products`].
+struct DeviceProducts<'a, T>(&'a DeviceCsr<T>);
+
+impl<T: DeviceScalar> DeviceOperator<T> for DeviceProducts<'_, T> {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn apply(&self, x: DeviceSlice<'_, T>, y: DeviceSliceMut<'_, T>) -> Result<()> {
+        self.0.multiply(x, y)
+    }
+}
+
 fn same_as_on_the_cpu<T: DeviceScalar>() {
     let device = test_device(Emulation::default());
     let mut random = Random::new(5);
@@ -79,7 +92,7 @@ fn same_as_on_the_cpu<T: DeviceScalar>() {
             let expected = solver.solve(&products, of_cpu, &rhs, &mut x).unwrap();
             let of_device = preconditioned.then_some(&m_on_device as &dyn DeviceOperator<T>);
             let (rhs, mut y) = (device.upload(&rhs).unwrap(), device.upload(&start).unwrap());
-            let report = solve_krylov(&solver, &on_device, of_device, &rhs, &mut y).unwrap();
+            let report = solve_krylov(&solver, &DeviceProducts(&on_device), of_device, &rhs, &mut y).unwrap();
             let y = y.download().unwrap();
             let what = format!("{} {n} {method:?} {side:?} {preconditioned} {scale}", T::NAME);
             let of = |report: &IterationReport| (report.ending, report.iterations, report.restarts);
@@ -131,4 +144,40 @@ fn wrong_arguments_are_errors() {
     assert!(matches!(solve(&[1.0, 2.0], &[0.0]), Err(Error::Shape { what: "x", .. })));
     assert!(matches!(solve(&[1.0, f64::NAN], &[0.0, 0.0]), Err(Error::NotFinite { array: "rhs", index: 1 })));
     assert!(matches!(solve(&[1.0, 2.0], &[f64::INFINITY, 0.0]), Err(Error::NotFinite { array: "x", index: 0 })));
+}
+
+/// The residual of a matrix on a device is within its bound of the exact one, and has far more digits than one in the working precision.
+fn accurate_residuals<T: DeviceScalar>() {
+    let (device, mut random) = (test_device(Emulation::default()), Random::new(6));
+    for n in [1, 2, 40, 3000] {
+        let [a, _] = matrices::<T>(n, &mut random);
+        let x = random_vec::<T>(n, &mut random);
+        // The right-hand side cancels nearly all of A·x.
+        let mut rhs = vec![T::ZERO; n];
+        a.product(Op::Plain, T::ONE, &x, T::ZERO, &mut rhs).unwrap();
+        let (mut expected, mut memory) = (vec![T::ZERO; n], PodBuffer::new(LinearOperator::apply_scratch(&a)));
+        let stack = PodStack::new(&mut memory);
+        let of_cpu = LinearOperator::accurate_residual(&a, &x, &rhs, &mut expected, stack).unwrap().unwrap();
+        let on_device = DeviceCsr::new(&device, &a).unwrap();
+        let (x, rhs, mut r) = (device.upload(&x).unwrap(), device.upload(&rhs).unwrap(), device.zeros(n).unwrap());
+        let bound = on_device.accurate_residual(x.slice(..), rhs.slice(..), r.slice_mut(..)).unwrap().unwrap();
+        let epsilon = T::Real::EPSILON.to_f64();
+        for (r, expected) in r.download().unwrap().iter().zip(&expected) {
+            let error = Scalar::abs(*r - *expected).to_f64();
+            assert!(
+                error <= bound + of_cpu + 2.0 * epsilon * Scalar::abs(*expected).to_f64(),
+                "{} {n}: {error:e} {bound:e}",
+                T::NAME
+            );
+        }
+        assert!(bound <= epsilon / 8.0, "{} {n}: {bound:e}", T::NAME);
+    }
+}
+
+#[test]
+fn residuals_have_twice_the_precision() {
+    accurate_residuals::<f32>();
+    accurate_residuals::<f64>();
+    accurate_residuals::<Complex32>();
+    accurate_residuals::<Complex64>();
 }

@@ -14,7 +14,7 @@ use bandsolve::Error;
 use bandsolve_gpu::{DevicePoisson, DeviceSlice, DeviceSliceMut};
 use bandsolve_poisson::{PoissonReport, PoissonScalar};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Mutex, PoisonError};
@@ -42,16 +42,17 @@ fn is_by_columns(array: &GivenArray) -> bool {
     array.is_dense(&f_order) && !array.is_dense(&c_order)
 }
 
-/// What a solver for one right-hand side on a GPU needs to know: the shape, whether the numbers have double precision, whether the order is F, and the
-/// name of the GPU.
+/// What a solver for a right-hand side on a GPU needs to know: the shape, whether the numbers have double precision, whether the order is F, and the name
+/// of the GPU; None for an empty array, which is on none.
 #[pyfunction]
-pub fn box_on_gpu(f: &Bound<'_, PyAny>) -> PyResult<(Vec<usize>, bool, bool, String)> {
+pub fn box_on_gpu(f: &Bound<'_, PyAny>) -> PyResult<(Vec<usize>, bool, bool, Option<String>)> {
     let (arrays, _) = GivenArray::read_all(&[("f", f)], None)?;
-    let (array, py) = (&arrays[0], f.py());
-    let kind = DtypeKind { complex: false, double: array.kind.double };
-    array.check_kind(kind, "a box: real numbers")?;
-    let (name, _) = device_holding(py, array.address)?;
-    Ok((array.shape.clone(), kind.double, is_by_columns(array), name))
+    let array = &arrays[0];
+    if array.kind.complex {
+        return Err(PyTypeError::new_err(format!("f has the type {}, expected real numbers", array.kind.name())));
+    }
+    let name = if array.len() > 0 { Some(device_holding(f.py(), array.address)?.0) } else { None };
+    Ok((array.shape.clone(), array.kind.double, is_by_columns(array), name))
 }
 
 #[pymethods]

@@ -9,7 +9,7 @@ use crate::errors::exception;
 use crate::interrupt::detached;
 use crate::options::open;
 use crate::sparse::{Arrays, InverseOptions, KrylovOptions, dictionary_of, owned};
-use bandsolve::Complex64;
+use bandsolve::{Complex32, Complex64, Error};
 use bandsolve_gpu::{
     DeviceCsr, DeviceOperator, DevicePreconditioner, DeviceSingleInverse, DeviceSingleMatrix, DeviceSlice,
     DeviceSliceMut, solve_krylov,
@@ -70,6 +70,21 @@ impl PyDeviceCsr {
         vector.check_device(&self.plain, &self.device)
     }
 
+    /// The device with the stream of the matrix.
+    fn on(&self) -> &Device {
+        match self.kind {
+            DtypeKind { complex: false, double: false } => self.typed::<f32>().device(),
+            DtypeKind { complex: false, double: true } => self.typed::<f64>().device(),
+            DtypeKind { complex: true, double: false } => self.typed::<Complex32>().device(),
+            DtypeKind { complex: true, double: true } => self.typed::<Complex64>().device(),
+        }
+    }
+
+    /// Read vectors of the caller. Work on the stream of the matrix comes after their work.
+    fn read(&self, vectors: &[(&str, &Bound<'_, PyAny>)]) -> PyResult<Vec<GivenArray>> {
+        GivenArray::read_all(vectors, Some(self.on().stream_handle())).map(|(arrays, _)| arrays)
+    }
+
     /// A new vector, with zeros on the stream of `plain`.
     fn vector(&self, py: Python<'_>, len: usize) -> PyResult<PyDeviceArray> {
         PyDeviceArray::zeros(&self.plain, self.kind, &[len], &[0], false).map_err(|error| exception(py, &error))
@@ -83,6 +98,10 @@ impl PyDeviceCsr {
     #[pyo3(signature = (columns, arrays, device, stream=None))]
     fn new(columns: usize, arrays: Arrays<'_>, device: &str, stream: Option<u64>) -> PyResult<Self> {
         let (plain, kind) = (open(arrays.2.py(), device)?, array(&arrays.2)?.1);
+        if stream == Some(PER_THREAD_STREAM) {
+            let message = "stream is 2, the default stream of a thread, expected one that all threads share: 1, or the handle of a stream";
+            return Err(PyValueError::new_err(message));
+        }
         // SAFETY: the caller passes a stream of the device, and keeps it as long as the object, as the documentation says.
         let on = unsafe { plain.with_stream(stream.unwrap_or(0)) };
         let (matrix, rows, entries) = with_number!(kind, upload(columns, &arrays, &on))?;
@@ -108,11 +127,17 @@ impl PyDeviceCsr {
     /// TypeError
     ///     `x` is in the memory of the host, or has another number type.
     fn matvec(&self, x: &Bound<'_, PyAny>) -> PyResult<PyDeviceArray> {
-        let (py, (arrays, _)) = (x.py(), GivenArray::read_all(&[("x", x)], None)?);
+        let (py, arrays) = (x.py(), self.read(&[("x", x)])?);
         self.check(&arrays[0], self.shape.1)?;
         let y = self.vector(py, self.shape.0)?;
         with_number!(self.kind, multiply(py, self, &arrays[0], &y))?;
         Ok(y)
+    }
+
+    /// With this, `array @ self` is an error of Python, not a product of NumPy with an unknown object.
+    #[classattr]
+    fn __array_ufunc__() -> Option<usize> {
+        None
     }
 
     fn __matmul__(&self, x: &Bound<'_, PyAny>) -> PyResult<PyDeviceArray> {
@@ -149,6 +174,9 @@ impl PyDeviceCsr {
     }
 }
 
+/// `CU_STREAM_PER_THREAD`.
+const PER_THREAD_STREAM: u64 = 2;
+
 type Uploaded = (Box<dyn Any + Send + Sync>, usize, usize);
 
 fn upload<T: Number>(columns: usize, arrays: &Arrays<'_>, device: &Device) -> PyResult<Uploaded> {
@@ -171,9 +199,9 @@ fn apply_operator<T: Number>(
     (x, y): (&GivenArray, &PyDeviceArray),
     work: impl Send + FnOnce(DeviceSlice<'_, T>, DeviceSliceMut<'_, T>) -> bandsolve::Result<()>,
 ) -> PyResult<()> {
-    let (device, rows) = (a.typed::<T>().device(), a.shape.0);
+    let (device, rows) = (a.on(), a.shape.0);
     let (theirs, given, columns, address) = (device_of(device, x), x.address, x.len(), y.address());
-    let done = py.detach(|| {
+    let done = detached(py, || {
         // SAFETY: the caller has checked the lengths. Nobody writes x during the call, and nobody else has y.
         let (x, y) = unsafe {
             (DeviceSlice::from_raw(&theirs, given, columns), DeviceSliceMut::from_raw(&a.plain, address, rows))
@@ -182,7 +210,7 @@ fn apply_operator<T: Number>(
         // The caller may free x after the call, also after an error.
         let waited = device.synchronize();
         done.and(waited)
-    });
+    })?;
     done.map_err(|error| exception(py, &error))
 }
 
@@ -213,7 +241,8 @@ impl PyDevicePreconditioner {
 
     /// Compute z = M⁻¹·r.
     fn apply(&self, rhs: &Bound<'_, PyAny>) -> PyResult<PyDeviceArray> {
-        let (py, (arrays, _), a) = (rhs.py(), GivenArray::read_all(&[("rhs", rhs)], None)?, self.matrix.get());
+        let (py, a) = (rhs.py(), self.matrix.get());
+        let arrays = a.read(&[("rhs", rhs)])?;
         a.check(&arrays[0], a.shape.0)?;
         let z = a.vector(py, a.shape.0)?;
         with_number!(a.kind, apply(py, self, &arrays[0], &z))?;
@@ -233,11 +262,6 @@ impl PyDevicePreconditioner {
     #[getter]
     fn kind(&self) -> &str {
         &self.kind
-    }
-
-    #[getter]
-    fn has_adjoint(&self) -> bool {
-        false
     }
 
     #[getter]
@@ -321,7 +345,7 @@ pub fn krylov_on_gpu<'py>(
     let (py, held, options) = (b.py(), a.get(), options.extract::<KrylovOptions<'py>>()?);
     let mut named = vec![("b", b)];
     named.extend(x0.map(|x0| ("x0", x0)));
-    let (arrays, _) = GivenArray::read_all(&named, None)?;
+    let arrays = held.read(&named)?;
     arrays.iter().try_for_each(|array| held.check(array, held.shape.0))?;
     if let Some(m) = m
         && (m.get().matrix.get().kind != held.kind || !m.get().matrix.get().plain.same_as(&held.plain))
@@ -361,11 +385,15 @@ fn krylov_of<T: Number>(
     let start = task.x0.map(|x0| (device_of(device, x0), x0.address));
     let (b, x, of_x) = (task.b.address, task.x.address(), &task.a.plain);
     let work = || {
+        // All vectors of the method are on the stream of the matrix.
+        device.wait_for(&of_b)?;
         // SAFETY: here and below, the vectors have this length. Nobody writes those of the caller during the call, and nobody else has x.
-        let b = unsafe { DeviceSlice::<T>::from_raw(&of_b, b, n) };
+        let b = unsafe { DeviceSlice::<T>::from_raw(device, b, n) };
         let x = || unsafe { DeviceSliceMut::<T>::from_raw(of_x, x, n) };
-        if let Some((of_x0, x0)) = &start {
-            // SAFETY: see above.
+        if let Some((of_x0, x0)) = &start
+            && b.download()?.iter().any(|b| *b != T::ZERO)
+        {
+            // If the right-hand side is 0, the start is 0, as in SciPy. SAFETY: see above.
             x().copy_from(unsafe { DeviceSlice::from_raw(of_x0, *x0, n) })?;
         }
         let run = |solver: &KrylovSolver<'_>| solve_krylov(solver, a, m, b, x());
@@ -380,5 +408,10 @@ fn krylov_of<T: Number>(
         let waited = device.synchronize();
         solved.and_then(|report| waited.map(|()| report))
     })?;
-    solved.map_err(|error| exception(py, &error))
+    solved.map_err(|error| match error {
+        // The names of the arguments in Python.
+        Error::NotFinite { array: "rhs", index } => PyValueError::new_err(format!("b[{index}] is not finite")),
+        Error::NotFinite { array: "x", index } => PyValueError::new_err(format!("x0[{index}] is not finite")),
+        error => exception(py, &error),
+    })
 }
