@@ -23,7 +23,7 @@
 
 // Thread blocks that a multiprocessor runs at the same time. A thread then has at most 64 registers in double precision and 40 in
 // single precision. With fewer, it would spill. (For AMD GPUs, the number counts the waves of a SIMD unit.)
-template <class R> constexpr u32 transform_blocks() { return sizeof(R) == 8 ? 2 : 3; }
+template <class R> __host__ __device__ constexpr int transform_blocks() { return sizeof(R) == 8 ? 2 : 3; }
 
 // outⱼ = first·x_p + second·x_q, where x and the factors are complex or, for lines that are extended, parts of complex numbers.
 template <class R> struct LineSums {
