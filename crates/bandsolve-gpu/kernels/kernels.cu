@@ -178,7 +178,10 @@
   extern "C" __global__ void widened_##suffix(Rounded<T> all) { widen_scaled<T>(all); }
 
 #define TRANSFORM(suffix, R)                                                                                                  \
-  extern "C" __global__ void transform_##suffix(TransformPass<R> pass) { transform<R>(pass); }
+  extern "C" __global__ void __launch_bounds__(TRANSFORM_THREADS, transform_blocks<R>())                                      \
+      transform_##suffix(TransformPass<R> pass) {                                                                             \
+    transform<R>(pass);                                                                                                       \
+  }
 
 #define SWEEP(suffix, R)                                                                                                      \
   extern "C" __global__ void sweepfactors_##suffix(SweepFactors<R> all) { sweep_factors<R>(all); }                            \

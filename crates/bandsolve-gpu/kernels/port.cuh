@@ -8,11 +8,14 @@
 #ifdef EMULATOR
 #include "../emulator/emulator.hpp"
 #define UNROLL
+#define ROLL
 #else
 #ifdef __HIP__
 #include <hip/hip_runtime.h>
 #endif
 #define UNROLL _Pragma("unroll")
+// A loop that the compiler must not unroll.
+#define ROLL _Pragma("unroll 1")
 typedef unsigned int u32;
 typedef unsigned long long u64;
 // Dynamic shared memory.

@@ -74,25 +74,27 @@ template <class Term> struct TileDesk {
   __device__ __forceinline__ void note(u32 row) { list[atomicAdd(&long_rows, 1u)] = row; }
 };
 
-// Load entries and store their terms.
+// Load entries and store their terms. No load depends on a condition, so that the compiler can start several loads before it
+// needs the first of them. After the last entry, threads load this entry again.
 template <class Op>
 __device__ __forceinline__ void stage_terms(const SparseRows<typename Op::Entry>& a, const Op& op, u32 begin,
                                             TileDesk<typename Op::Term>& desk) {
   typedef TileDesk<typename Op::Term> Desk;
   constexpr u32 EACH = (Desk::TERMS + TILE_THREADS - 1) / TILE_THREADS;
   const u32 count = smaller(Desk::TERMS, a.entries - begin);
+  if (count == 0) return;
   typename Op::Entry values[EACH];
+  typename Op::Term terms[EACH];
   u32 columns[EACH];
   UNROLL for (u32 u = 0; u < EACH; ++u) {
-    const u32 k = threadIdx.x + u * TILE_THREADS;
-    if (k >= count) break;
-    columns[u] = a.columns[begin + k];
-    values[u] = a.values[begin + k];
+    const u32 entry = begin + smaller(threadIdx.x + u * TILE_THREADS, count - 1);
+    columns[u] = a.columns[entry];
+    values[u] = a.values[entry];
   }
+  UNROLL for (u32 u = 0; u < EACH; ++u) terms[u] = op.term(columns[u], values[u]);
   UNROLL for (u32 u = 0; u < EACH; ++u) {
     const u32 k = threadIdx.x + u * TILE_THREADS;
-    if (k >= count) break;
-    desk.term(k) = op.term(columns[u], values[u]);
+    if (k < count) desk.term(k) = terms[u];
   }
 }
 

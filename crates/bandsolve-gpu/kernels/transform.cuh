@@ -18,6 +18,12 @@
 #define DIRECT_TERMS 16
 // Number of coefficients of a line that a thread computes at a time, in products with a matrix.
 #define PRODUCT_ROWS 8
+// Maximum number of threads of a thread block (`axis.rs`).
+#define TRANSFORM_THREADS 512
+
+// Thread blocks that a multiprocessor runs at the same time. A thread then has at most 64 registers in double precision and 40 in
+// single precision. With fewer, it would spill. (For AMD GPUs, the number counts the waves of a SIMD unit.)
+template <class R> __host__ __device__ constexpr int transform_blocks() { return sizeof(R) == 8 ? 2 : 3; }
 
 // outⱼ = first·x_p + second·x_q, where x and the factors are complex or, for lines that are extended, parts of complex numbers.
 template <class R> struct LineSums {
@@ -69,10 +75,12 @@ template <class R> struct TransformPass {
 template <class R> __device__ __forceinline__ Complex<R> turned(Complex<R> a) { return {-a.im, a.re}; }
 template <class R> __device__ __forceinline__ Complex<R> subtract(Complex<R> a, Complex<R> b) { return {a.re - b.re, a.im - b.im}; }
 
-// The transforms of short lines in registers. `roots[k * step]` is exp(2πik/RADIX).
+// The transforms of short lines in registers. `roots[k * step]` is exp(2πik/RADIX). `write(k, value)` receives each coefficient
+// when it is computed. So the registers never hold all values and all coefficients.
 template <u32 RADIX> struct Radix {
   // RADIX is odd: sums and differences of the values j and RADIX − j.
-  template <class R> static __device__ __forceinline__ void run(Complex<R> (&a)[RADIX], const Complex<R>* roots, u32 step) {
+  template <class R, class Write>
+  static __device__ __forceinline__ void run(Complex<R> (&a)[RADIX], const Complex<R>* roots, u32 step, const Write& write) {
     constexpr u32 HALF = RADIX / 2;
     Complex<R> sum[HALF], difference[HALF];
     const Complex<R> start = a[0];
@@ -81,15 +89,16 @@ template <u32 RADIX> struct Radix {
       difference[j] = turned(subtract(a[j + 1], a[RADIX - 1 - j]));
       a[0] = add(a[0], sum[j]);
     }
-    UNROLL for (u32 k = 1; k <= HALF; ++k) {
+    write(0, a[0]);
+    ROLL for (u32 k = 1; k <= HALF; ++k) {
       Complex<R> even = start, odd = {};
       UNROLL for (u32 j = 0; j < HALF; ++j) {
         const Complex<R> root = roots[(j + 1) * k % RADIX * step];
         even = {fma_add(root.re, sum[j].re, even.re), fma_add(root.re, sum[j].im, even.im)};
         odd = {fma_add(root.im, difference[j].re, odd.re), fma_add(root.im, difference[j].im, odd.im)};
       }
-      a[k] = add(even, odd);
-      a[RADIX - k] = subtract(even, odd);
+      write(k, add(even, odd));
+      write(RADIX - k, subtract(even, odd));
     }
   }
 };
@@ -104,21 +113,24 @@ __device__ __forceinline__ void four(Complex<R>& a, Complex<R>& b, Complex<R>& c
 }
 
 template <> struct Radix<2> {
-  template <class R> static __device__ __forceinline__ void run(Complex<R> (&a)[2], const Complex<R>*, u32) {
-    const Complex<R> b = a[1];
-    a[1] = subtract(a[0], b);
-    a[0] = add(a[0], b);
+  template <class R, class Write>
+  static __device__ __forceinline__ void run(Complex<R> (&a)[2], const Complex<R>*, u32, const Write& write) {
+    write(0, add(a[0], a[1]));
+    write(1, subtract(a[0], a[1]));
   }
 };
 
 template <> struct Radix<4> {
-  template <class R> static __device__ __forceinline__ void run(Complex<R> (&a)[4], const Complex<R>*, u32) {
+  template <class R, class Write>
+  static __device__ __forceinline__ void run(Complex<R> (&a)[4], const Complex<R>*, u32, const Write& write) {
     four(a[0], a[1], a[2], a[3]);
+    UNROLL for (u32 k = 0; k < 4; ++k) write(k, a[k]);
   }
 };
 
 template <> struct Radix<8> {
-  template <class R> static __device__ __forceinline__ void run(Complex<R> (&a)[8], const Complex<R>* roots, u32 step) {
+  template <class R, class Write>
+  static __device__ __forceinline__ void run(Complex<R> (&a)[8], const Complex<R>* roots, u32 step, const Write& write) {
     four(a[0], a[2], a[4], a[6]);
     four(a[1], a[3], a[5], a[7]);
     // √½
@@ -126,8 +138,8 @@ template <> struct Radix<8> {
     const Complex<R> odd[4] = {a[1], scale(add(a[3], turned(a[3])), half), turned(a[5]), scale(subtract(turned(a[7]), a[7]), half)};
     const Complex<R> even[4] = {a[0], a[2], a[4], a[6]};
     UNROLL for (u32 k = 0; k < 4; ++k) {
-      a[k] = add(even[k], odd[k]);
-      a[k + 4] = subtract(even[k], odd[k]);
+      write(k, add(even[k], odd[k]));
+      write(k + 4, subtract(even[k], odd[k]));
     }
   }
 };
@@ -158,12 +170,11 @@ template <class R> struct TransformTile {
       const u32 line = work & ((1u << complex_lines) - 1), i = work >> complex_lines, p = i / before;
       Complex<R> a[RADIX];
       UNROLL for (u32 k = 0; k < RADIX; ++k) a[k] = half.from[((i + k * apart) << complex_lines) + line];
-      Radix<RADIX>::run(a, roots, apart);
       const u32 first = i + (RADIX - 1) * before * p;
-      UNROLL for (u32 k = 0; k < RADIX; ++k) {
-        const Complex<R> value = p == 0 || k == 0 ? a[k] : times(roots[p * k * before], a[k]);
+      Radix<RADIX>::run(a, roots, apart, [&](u32 k, Complex<R> value) {
+        if (p > 0 && k > 0) value = times(roots[p * k * before], value);
         half.to[((first + k * before) << complex_lines) + line] = value;
-      }
+      });
     }
   }
 
@@ -332,9 +343,10 @@ template <class R> __device__ __forceinline__ void transform(const TransformPass
   R* const loaded = reinterpret_cast<R*>(half.from);
   each_element(pass, [&](u32 to, u32 index) { loaded[to] = index == NO_ELEMENT ? R(0) : pass.from.at(index); });
   __syncthreads();
-  if (pass.kind & FORWARD) tile.run(half, false);
-  if (pass.kind == SOLVE) divide(pass, half.from);
-  if (pass.kind & INVERSE) tile.run(half, true);
+  ROLL for (u32 inverse = 0; inverse < 2; ++inverse) {
+    if (inverse == 1 && pass.kind == SOLVE) divide(pass, half.from);
+    if (pass.kind >> inverse & 1) tile.run(half, inverse);
+  }
   const R* const result = reinterpret_cast<const R*>(half.from);
   each_element(pass, [&](u32 from, u32 index) {
     if (index != NO_ELEMENT) pass.to[index] = pass.add ? pass.to[index] + result[from] : result[from];

@@ -31,6 +31,8 @@ pub struct LineTile {
 const ELEMENTS: usize = 1024;
 /// Number of consecutive bytes to read at a time.
 const SEGMENT: usize = 128;
+/// The numbers of threads of a thread block. The kernel is compiled for at most as many (`TRANSFORM_THREADS` in `transform.cuh`).
+const THREADS: [usize; 2] = [64, 512];
 /// Shared memory that a device reserves for itself in each block.
 const RESERVED: usize = 1 << 10;
 
@@ -64,7 +66,7 @@ impl LineTile {
         while !is_enough(tile) && 1 << tile < lines && tile < 5 && shared_bytes(shape, tile + 1, bytes) <= most {
             tile += 1;
         }
-        let threads = (elements(tile) / 4).next_power_of_two().clamp(64, 512) as u32;
+        let threads = (elements(tile) / 4).next_power_of_two().clamp(THREADS[0], THREADS[1]) as u32;
         Self { lines: tile, threads, shared: shared_bytes(shape, tile, bytes) }
     }
 }
