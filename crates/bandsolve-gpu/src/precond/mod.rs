@@ -67,7 +67,7 @@ const ISAI_STEPS: usize = 2;
 pub struct DevicePreconditioner<T: DeviceScalar> {
     a: DeviceCsr<T>,
     kind: PreconditionerKind,
-    choice: Option<Choice>,
+    choice: Option<AutoChoice>,
     changes: bool,
     /// An application locks these arrays while it enqueues its launches.
     parts: Mutex<PartsOnDevice<T>>,
@@ -140,7 +140,7 @@ impl<T: DeviceScalar> PartsOnDevice<T> {
                 let multigrid = MultigridOptions::of(forests, options);
                 Self::Multigrid(Multigrid::new(device, MultigridParts::new(&a.download()?, &multigrid)?)?)
             }
-            // `ilu0`; `Choice` stands for `auto`.
+            // `ilu0`; `AutoChoice` stands for `auto`.
             _ => {
                 let problem = "is ilu0, whose solves are sequential";
                 return Err(Error::invalid("kind", problem, "another kind on a GPU, for example ilu-isai"));
@@ -179,13 +179,13 @@ impl<T: DeviceScalar> PartsOnDevice<T> {
 
 /// What `auto` chose.
 #[derive(Debug)]
-struct Choice {
+struct AutoChoice {
     kind: PreconditionerKind,
     method: Option<KrylovMethod>,
     reason: String,
 }
 
-impl Choice {
+impl AutoChoice {
     /// The choice of the CPU. `ilu-isai` replaces `ilu0`.
     fn new<T: DeviceScalar>(a: &DeviceCsr<T>, options: &PreconditionerOptions) -> Result<Self> {
         let a = a.download()?;
@@ -217,7 +217,7 @@ impl<T: DeviceScalar> DevicePreconditioner<T> {
     pub fn new(a: &DeviceCsr<T>, kind: PreconditionerKind, options: &PreconditionerOptions) -> Result<Self> {
         check_len("columns of a square matrix", a.rows(), a.columns())?;
         let choice = match kind {
-            PreconditionerKind::Auto => Some(Choice::new(a, options)?),
+            PreconditionerKind::Auto => Some(AutoChoice::new(a, options)?),
             _ => None,
         };
         let (parts, kind) = PartsOnDevice::new(a, choice.as_ref().map_or(kind, |choice| choice.kind), options)?;
