@@ -13,8 +13,8 @@ from bandsolve._labels import axis_number, keeps_labels_of
 
 
 @keeps_labels_of("rhs")
-def solve_banded_batch(l_and_u, ab, rhs, *, axis=-1, pivoting="scaled-partial", transpose=False, verify=True, threads=None, out=None,
-                       overwrite_rhs=False, full_output=False):
+def solve_banded_batch(l_and_u, ab, rhs, *, axis=-1, periodic=False, pivoting="scaled-partial", transpose=False, verify=True, threads=None,
+                       out=None, overwrite_rhs=False, full_output=False):
     """Solve many banded systems of the same size, along one axis of `rhs`.
 
     Row i of a system is ``sum(a[i, j] * x[j] for j in range(n)) == rhs[i]``, where i counts along `axis`, and a[i, j] is stored as in
@@ -23,7 +23,7 @@ def solve_banded_batch(l_and_u, ab, rhs, *, axis=-1, pivoting="scaled-partial", 
     Parameters
     ----------
     l_and_u : (int, int)
-        Number of diagonals below and above the main diagonal, at most 8 each.
+        Number of diagonals below and above the main diagonal, at most 15 each, of periodic matrices at most 7 each.
     ab : (..., l + u + 1, n) array_like
         The diagonals as rows: ``ab[..., u + i - j, j] == a[i, j]``. The leading axes broadcast against the axes of `rhs` other than `axis`, in their
         order. An array with two dimensions is the matrix of all systems.
@@ -31,6 +31,9 @@ def solve_banded_batch(l_and_u, ab, rhs, *, axis=-1, pivoting="scaled-partial", 
         Right-hand sides, with n entries along `axis` and any number of other axes.
     axis : int or str, default -1
         The axis of `rhs` along which the rows of a system run. If `rhs` is a DataArray of xarray, `axis` may be the name of a dimension.
+    periodic : bool, default False
+        Solve with periodic matrices, whose first and last unknowns are neighbours: all entries of `ab` count, and ``ab[..., r, j]`` is in row
+        (j + r - u) mod n.
     pivoting : str, default "scaled-partial"
         How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
     transpose : bool or "conj", default False
@@ -84,7 +87,8 @@ def solve_banded_batch(l_and_u, ab, rhs, *, axis=-1, pivoting="scaled-partial", 
     (l + u + 1, 1).
 
     **Cost.** Time is proportional to the number of unknowns times l (l + u). One system is on each SIMD lane, and groups of systems are on each
-    thread. No factors are stored.
+    thread. No factors are stored. Periodic matrices are copied to bands with 2 max(l, u) diagonals on each side, by the order 0, n - 1, 1, n - 2, …
+    of the unknowns. Entries of `ab` that are in the same row and column, for n ≤ l + u, are added.
 
     **Accuracy.** The solver verifies every system. It solves a system with a backward error above 8 ε again, by itself, with pivoting.
 
@@ -110,34 +114,43 @@ def solve_banded_batch(l_and_u, ab, rhs, *, axis=-1, pivoting="scaled-partial", 
     >>> x = bandsolve.solve_banded_batch((2, 2), ab, field, axis=0, out=field)
     >>> print(x is field, round(field[0, 299], 6))
     True 0.131579
+
+    A compact scheme on rings, whose rows sum to 10:
+
+    >>> ab = np.repeat([[1.0], [1], [6], [1], [1]], 16, axis=1)
+    >>> print(np.round(bandsolve.solve_banded_batch((2, 2), ab, np.full((3, 16), 20.0), periodic=True).max(axis=1), 9))
+    [2. 2. 2.]
     """
     check_on_host(ab=ab, rhs=rhs)
     widths = band_widths(l_and_u)
     axis, rhs = axis_number(axis, rhs, "rhs"), as_array(rhs)
     axis = checked_axis(axis, rhs)
-    ab = _checked_bands(widths, as_array(ab), rhs.shape[axis])
+    ab = _checked_bands(widths, periodic, as_array(ab), rhs.shape[axis])
     memory = MemoryOrder(rhs, axis)
     matrices = _in_order_of_systems(ab, rhs.shape, axis, memory)
-    options = dict(pivoting=pivoting, verify=verify, threads=threads, transpose=transpose, overwrite_rhs=overwrite_rhs, full_output=True)
+    options = dict(periodic=bool(periodic), pivoting=pivoting, verify=verify, threads=threads, transpose=transpose, overwrite_rhs=overwrite_rhs,
+                   full_output=True)
     turned = out.transpose(memory.order) if isinstance(out, np.ndarray) and out.ndim == rhs.ndim else out
     in_order = rhs.transpose(memory.order)
-    with named_entries(rhs=rhs), _named_band_entries(ab, widths[1]):
+    with named_entries(rhs=rhs), _named_band_entries(ab, None if periodic else widths[1]):
         x, report = _bandsolve.solve_banded_batch(memory.shape, widths, matrices, in_order, memory.place, out=turned, **options)
     x = out if out is not None else x.reshape(in_order.shape).transpose(memory.back)
     return (x, report) if full_output else x
 
 
-def factor_banded_batch(l_and_u, ab, *, axis=-1, pivoting="scaled-partial", verify=True, threads=None):
+def factor_banded_batch(l_and_u, ab, *, axis=-1, periodic=False, pivoting="scaled-partial", verify=True, threads=None):
     """Prepare banded matrices to solve many batches with them.
 
     Parameters
     ----------
     l_and_u : (int, int)
-        Number of diagonals below and above the main diagonal, at most 8 each.
+        Number of diagonals below and above the main diagonal, at most 15 each, of periodic matrices at most 7 each.
     ab : (..., l + u + 1, n) array_like
         The diagonals as rows, as for `bandsolve.solve_banded_batch`.
     axis : int or str, default -1
         The axis of the right-hand sides along which the rows of a system run; for a DataArray of xarray, `axis` may be the name of a dimension.
+    periodic : bool, default False
+        Prepare periodic matrices, as `bandsolve.solve_banded_batch` explains.
     pivoting : str, default "scaled-partial"
         How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.
     verify : bool, default True
@@ -188,24 +201,30 @@ def factor_banded_batch(l_and_u, ab, *, axis=-1, pivoting="scaled-partial", veri
     ab = as_array(ab)
     if ab.dtype.kind not in "bfiuc":
         raise TypeError(f"ab has the dtype {ab.dtype}, expected numbers")
-    ab = _checked_bands(widths, ab, ab.shape[-1] if ab.ndim else 0)
-    place = _first_bad_entry(ab, widths[1])
+    ab = _checked_bands(widths, periodic, ab, ab.shape[-1] if ab.ndim else 0)
+    place = _first_bad_entry(ab, None if periodic else widths[1])
     if place is not None:
         raise ValueError(f"ab[{place}] is not finite")
     kept = np.array(ab, result_type(ab))
-    return BatchFactor(solve_banded_batch, (widths, kept), axis, dict(pivoting=pivoting, verify=verify, threads=threads))
+    return BatchFactor(solve_banded_batch, (widths, kept), axis, dict(periodic=bool(periodic), pivoting=pivoting, verify=verify,
+                                                                 threads=threads))
 
 
-def is_narrow(lower, upper):
+def _most_diagonals(periodic):
+    """The number of diagonals on each side that the solver for batches takes."""
+    return _bandsolve.BATCH_DIAGONALS // 2 if periodic else _bandsolve.BATCH_DIAGONALS
+
+
+def is_narrow(lower, upper, periodic=False):
     """Whether the solver for batches takes matrices with these numbers of diagonals below and above the main one."""
-    return max(lower, upper) <= _bandsolve.BATCH_DIAGONALS
+    return max(lower, upper) <= _most_diagonals(periodic)
 
 
-def _checked_bands(widths, ab, n):
+def _checked_bands(widths, periodic, ab, n):
     """The array `ab`, whose shape fits systems of n unknowns."""
     lower, upper = widths
-    if not is_narrow(lower, upper):
-        raise ValueError(f"l and u are {lower} and {upper}, expected at most {_bandsolve.BATCH_DIAGONALS} each. For more diagonals, use solve_banded, "
+    if not is_narrow(lower, upper, periodic):
+        raise ValueError(f"l and u are {lower} and {upper}, expected at most {_most_diagonals(periodic)} each. For more diagonals, use solve_banded, "
                          "which solves one matrix of a batch after the other")
     if ab.ndim < 2 or ab.shape[-2:] != (lower + upper + 1, n):
         raise ValueError(f"ab has the shape {ab.shape}, expected (..., {lower + upper + 1}, {n}): l + u + 1 diagonals as rows, with one entry for "
@@ -230,7 +249,9 @@ def _in_order_of_systems(ab, shape, axis, memory):
 
 
 def _first_bad_entry(ab, upper):
-    """The indices of the first NaN or infinity inside of a matrix, in words; None if there is none."""
+    """The indices of the first NaN or infinity inside of a matrix, in words; None if there is none. `upper` is None for periodic matrices."""
+    if upper is None:
+        return first_where(~np.isfinite(ab))
     diagonals, n = ab.shape[-2:]
     row = np.arange(diagonals)[:, None] - upper + np.arange(n)
     return first_where(~np.isfinite(ab) & (row >= 0) & (row < n))

@@ -14,6 +14,7 @@ def solve_banded_batch(
     rhs: ArrayLike,
     *,
     axis: int = -1,
+    periodic: bool = False,
     pivoting: Pivoting = "scaled-partial",
     transpose: Transpose = False,
     verify: bool = True,
@@ -29,6 +30,7 @@ def solve_banded_batch(
     rhs: ArrayLike,
     *,
     axis: int = -1,
+    periodic: bool = False,
     pivoting: Pivoting = "scaled-partial",
     transpose: Transpose = False,
     verify: bool = True,
@@ -44,6 +46,7 @@ def solve_banded_batch(
     rhs: ArrayLike,
     *,
     axis: int = -1,
+    periodic: bool = False,
     pivoting: Pivoting = "scaled-partial",
     transpose: Transpose = False,
     verify: bool = True,
@@ -57,8 +60,9 @@ def factor_banded_batch(
     ab: ArrayLike,
     *,
     axis: int = -1,
+    periodic: bool = False,
     pivoting: Pivoting = "scaled-partial",
     verify: bool = True,
     threads: int | None = None,
 ) -> BatchFactor: ...
-def is_narrow(lower: int, upper: int) -> bool: ...
+def is_narrow(lower: int, upper: int, periodic: bool = False) -> bool: ...

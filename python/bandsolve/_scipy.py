@@ -36,27 +36,31 @@ def _arguments(ab, b, check_finite):
     return ab, b
 
 
-def _diagonals(ab, lower, upper):
+def _diagonals(ab, lower, upper, periodic):
     """Return sub, diag and sup of a matrix with at most one diagonal on each side."""
     n = ab.shape[-1]
-    zeros = np.zeros(ab.shape[:-2] + (max(n - 1, 0),), ab.dtype)
-    sup = ab[..., 0, 1:] if upper else zeros
-    sub = ab[..., upper + 1, : max(n - 1, 0)] if lower else zeros
-    return sub, ab[..., upper, :], sup
+    beside = n if periodic else max(n - 1, 0)
+    zeros = np.zeros(ab.shape[:-2] + (beside,), ab.dtype)
+    sub, sup = ab[..., -1, :] if lower else zeros, ab[..., 0, :] if upper else zeros
+    if periodic:
+        # Entry j of a row of `ab` is in column j, entry i of sub and sup in row i.
+        return np.roll(sub, 1, axis=-1), ab[..., upper, :], np.roll(sup, -1, axis=-1)
+    return sub[..., :beside], ab[..., upper, :], sup[..., 1:] if upper else sup
 
 
-def _solve(lower, upper, ab, b, verify, overwrite_b=False):
-    """Solve one system, or a batch if the arrays have leading dimensions."""
+def _solve(kind, ab, b, verify, overwrite_b=False):
+    """Solve one system, or a batch if the arrays have leading dimensions. `kind` is l, u, and whether the matrix is periodic."""
+    lower, upper, periodic = kind
     if b.size == 0 and ab.ndim == 2 and b.ndim <= 2:
         return np.empty_like(b, dtype=result_type(ab, b))
     if ab.ndim > 2 or b.ndim > 2:
-        return _solve_all(lower, upper, ab, b, verify)
+        return _solve_all(kind, ab, b, verify)
     if max(lower, upper) <= 1:
-        return _bandsolve.solve_tridiagonal(*_diagonals(ab, lower, upper), b, verify=verify, overwrite_rhs=overwrite_b)
-    return _bandsolve.solve_banded(lower, upper, ab, b, verify=verify)
+        return _bandsolve.solve_tridiagonal(*_diagonals(ab, *kind), b, periodic=periodic, verify=verify, overwrite_rhs=overwrite_b)
+    return _bandsolve.solve_banded(lower, upper, ab, b, periodic=periodic, verify=verify)
 
 
-def _solve_all(lower, upper, ab, b, verify):
+def _solve_all(kind, ab, b, verify):
     """Solve a batch. `ab` has the shape (..., l + u + 1, n), and `b` (n,) or (..., n, k)."""
     core = 2 if b.ndim >= 2 else 1
     batch = np.broadcast_shapes(ab.shape[:-2], b.shape[:-core])
@@ -66,31 +70,32 @@ def _solve_all(lower, upper, ab, b, verify):
     if math.prod(ab.shape[:-2]) == 1 and core == 2:
         # One matrix: all right-hand sides are columns.
         columns = np.moveaxis(np.broadcast_to(b, shape), -2, 0)
-        x = _solve(lower, upper, ab.reshape(ab.shape[-2:]), columns.reshape(len(columns), -1), verify)
+        x = _solve(kind, ab.reshape(ab.shape[-2:]), columns.reshape(len(columns), -1), verify)
         return np.moveaxis(x.reshape(columns.shape), 0, -2)
     ab, b = np.broadcast_to(ab, batch + ab.shape[-2:]), np.broadcast_to(b, shape)
-    if verify and is_narrow(lower, upper):
+    if verify and is_narrow(*kind):
         if core == 1:
-            return _solve_systems(lower, upper, ab, b)
+            return _solve_systems(kind, ab, b)
         if b.shape[-1] == 1:
-            return _solve_systems(lower, upper, ab, b[..., 0])[..., None]
+            return _solve_systems(kind, ab, b[..., 0])[..., None]
         if b.shape[-1] <= COLUMNS_ONE_BY_ONE:
-            return np.stack([_solve_systems(lower, upper, ab, b[..., k]) for k in range(b.shape[-1])], axis=-1)
+            return np.stack([_solve_systems(kind, ab, b[..., k]) for k in range(b.shape[-1])], axis=-1)
     x = np.empty(shape, result_type(ab, b))
     for index in np.ndindex(batch):
-        x[index] = _solve(lower, upper, ab[index], b[index], verify)
+        x[index] = _solve(kind, ab[index], b[index], verify)
     return x
 
 
-def _solve_systems(lower, upper, ab, b):
+def _solve_systems(kind, ab, b):
     """Solve systems with a matrix and a right-hand side each: (..., l + u + 1, n) and (..., n)."""
+    lower, upper, periodic = kind
     if max(lower, upper) <= 1:
-        return solve_batch(*_diagonals(ab, lower, upper), b)
-    return solve_banded_batch((lower, upper), ab, b)
+        return solve_batch(*_diagonals(ab, *kind), b, periodic=periodic)
+    return solve_banded_batch((lower, upper), ab, b, periodic=periodic)
 
 
 @keeps_labels_of("b")
-def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True):
+def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True, *, periodic=False):
     """Solve ``a @ x = b`` for a banded matrix: a drop-in replacement for `scipy.linalg.solve_banded`.
 
     Parameters
@@ -107,6 +112,9 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
         Write x to `b` if `b` is an array of the type and in the memory order of x, and l ≤ 1 and u ≤ 1. Else x is a new array.
     check_finite : bool, default True
         Raise a `ValueError` for NaN and infinities, and verify x. With False, the function does neither.
+    periodic : bool, default False
+        Solve with a periodic matrix, whose first and last unknowns are neighbours: all entries of `ab` count, and ``ab[r, j]`` is in row
+        (j + r - u) mod n. SciPy does not have this option.
 
     Returns
     -------
@@ -143,9 +151,11 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
             l2  d3
     ```
 
-    **Cost.** Time and memory are proportional to n. The function solves matrices with l ≤ 1 and u ≤ 1 as tridiagonal systems.
+    **Cost.** Time and memory are proportional to n. The function solves matrices with l ≤ 1 and u ≤ 1 as tridiagonal systems. With ``periodic=True``,
+    it copies all others to bands with 2 max(l, u) diagonals on each side, by the order 0, n - 1, 1, n - 2, … of the unknowns. It checks all entries of
+    `ab` then, also without `check_finite`. If n ≤ l + u, entries of `ab` that are in the same row and column are added.
 
-    **Batches.** If l ≤ 8 and u ≤ 8, and each system has at most 4 right-hand sides, all systems are solved at once, as by `bandsolve.solve_batch` and
+    **Batches.** If l ≤ 15 and u ≤ 15 (7 for periodic matrices), and each system has at most 4 right-hand sides, all systems are solved at once, as by `bandsolve.solve_batch` and
     `bandsolve.solve_banded_batch`. These functions take other memory orders without copies. If there is one matrix, it is factored once, and copies of
     all right-hand sides are its columns. In all other cases, the function solves one system after the other.
 
@@ -165,9 +175,17 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     >>> print(np.round(x, 9))
     [[1.  1.  1.  1. ]
      [0.5 0.5 0.5 0.5]]
+
+    A fourth derivative on a ring:
+
+    >>> ab = np.repeat([[1.0], [-4], [7], [-4], [1]], 8, axis=1)
+    >>> print(np.round(bandsolve.solve_banded((2, 2), ab, np.ones(8), periodic=True), 9))
+    [1. 1. 1. 1. 1. 1. 1. 1.]
     """
     lower, upper = band_widths(l_and_u)
     if any_on_gpu(ab, b):
+        if periodic:
+            raise ValueError("periodic is True, expected False: a device solves open bands only")
         from bandsolve import gpu
 
         return gpu.solved(partial(gpu.factor_banded, (lower, upper)), (ab,), b, False, None, bool(overwrite_b), False)
@@ -175,7 +193,7 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     if lower + upper + 1 != ab.shape[-2]:
         raise ValueError(f"invalid values for the number of lower and upper diagonals: l+u+1 ({lower + upper + 1}) "
                          f"does not equal ab.shape[0] ({ab.shape[-2]})")
-    return _solve(lower, upper, ab, b, bool(check_finite), bool(overwrite_b))
+    return _solve((lower, upper, bool(periodic)), ab, b, bool(check_finite), bool(overwrite_b))
 
 
 @keeps_labels_of("b")
@@ -260,7 +278,7 @@ def _solveh(ab, b, lower, verify):
     return _bandsolve.solveh_banded(ab, b, lower, bool(verify)) if b.size else np.empty_like(b)
 
 
-def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", verify=True, threads=None, device="cpu"):
+def factor_banded(l_and_u, ab, *, periodic=False, method="auto", pivoting="scaled-partial", verify=True, threads=None, device="cpu"):
     """Factor a banded matrix, to solve many systems with it.
 
     Parameters
@@ -269,6 +287,8 @@ def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", veri
         Number of diagonals below and above the main diagonal.
     ab : (l + u + 1, n) array_like
         The diagonals as rows: ``ab[u + i - j, j] == a[i, j]``.
+    periodic : bool, default False
+        Factor a periodic matrix, as `bandsolve.solve_banded` explains. A GPU factors open bands only.
     method : str, default "auto"
         A name from `bandsolve.methods`. "auto" chooses by the kind and the size of the matrix.
     pivoting : str, default "scaled-partial"
@@ -288,7 +308,7 @@ def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", veri
     Raises
     ------
     ValueError
-        `ab` has the wrong shape, or an option is unknown.
+        `ab` has the wrong shape, an option is unknown, or an entry of a periodic matrix is NaN or infinite.
     TypeError
         `ab` does not hold numbers.
     MemoryError
@@ -303,7 +323,9 @@ def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", veri
 
     Notes
     -----
-    **Errors in the matrix.** The function accepts a singular matrix, NaN and infinities. `Factor.solve` raises the error.
+    **Errors in the matrix.** The function accepts a singular matrix, and NaN and infinities in an open band. `Factor.solve` raises the error.
+
+    **Periodic matrices with l ≤ 1 and u ≤ 1** take less time with `bandsolve.factor_tridiagonal`.
 
     **Cost.** A solve with factors takes a quarter to a half of the time of `bandsolve.solve_banded`. If l or u is 2 and n ≥ 4096, the gain is
     smaller. Tridiagonal matrices gain nothing for n ≥ 128.
@@ -325,6 +347,8 @@ def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", veri
     if any_on_gpu(ab):
         from bandsolve import gpu
 
+        if periodic:
+            raise ValueError("periodic is True, expected False: a device solves open bands only")
         return gpu.factor_banded((lower, upper), ab, method=method, pivoting=pivoting, verify=verify, device=device)
-    return _bandsolve.factor_banded(lower, upper, ab, method=method, pivoting=pivoting, verify=verify, threads=threads,
-                                    device=device)
+    return _bandsolve.factor_banded(lower, upper, ab, periodic=periodic, method=method, pivoting=pivoting, verify=verify,
+                                    threads=threads, device=device)

@@ -14,6 +14,8 @@ def solve_banded(
     overwrite_ab: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
+    *,
+    periodic: bool = False,
 ) -> DeviceArray: ...
 @overload
 def solve_banded(
@@ -23,6 +25,8 @@ def solve_banded(
     overwrite_ab: bool = False,
     overwrite_b: bool = False,
     check_finite: bool = True,
+    *,
+    periodic: bool = False,
 ) -> NDArray[Any]: ...
 def solveh_banded(
     ab: ArrayLike,
@@ -37,6 +41,7 @@ def factor_banded(
     l_and_u: tuple[int, int],
     ab: DeviceArray,
     *,
+    periodic: bool = False,
     method: Method = "auto",
     pivoting: Pivoting = "scaled-partial",
     verify: bool = True,
@@ -48,6 +53,7 @@ def factor_banded(
     l_and_u: tuple[int, int],
     ab: ArrayLike,
     *,
+    periodic: bool = False,
     method: Method = "auto",
     pivoting: Pivoting = "scaled-partial",
     verify: bool = True,

@@ -209,7 +209,7 @@ def test_reports_name_the_systems_that_needed_repair():
 def test_wrong_arguments():
     ab, rhs = np.ones((4, 5, 6)), np.ones((4, 6))
     for message, call in {
-        "l and u are 9 and 2, expected at most 8": lambda: bandsolve.solve_banded_batch((9, 2), np.ones((12, 6)), rhs),
+        "l and u are 16 and 2, expected at most 15": lambda: bandsolve.solve_banded_batch((16, 2), np.ones((19, 6)), rhs),
         "l and u are -1 and 2": lambda: bandsolve.solve_banded_batch((-1, 2), ab, rhs),
         r"ab has the shape \(4, 5, 6\), expected \(..., 4, 6\)": lambda: bandsolve.solve_banded_batch((1, 2), ab, rhs),
         r"ab has the shape \(4, 5, 6\), expected \(..., 5, 4\)": lambda: bandsolve.solve_banded_batch((2, 2), ab, rhs, axis=0),
@@ -243,7 +243,7 @@ def test_factors():
 
 def test_solve_banded_solves_batches_at_once():
     rng = np.random.default_rng(7)
-    for widths in [(1, 1), (0, 1), (2, 1), (9, 2)]:
+    for widths in [(1, 1), (0, 1), (2, 1), (9, 2), (16, 2)]:
         lower, upper = widths
         ab = rng.random((6, lower + upper + 1, 12))
         ab[:, upper] += lower + upper + 1

@@ -21,7 +21,7 @@ use super::tile::{STAGED_ROWS, Scaling, Strides, copy_in, copy_out, vectors};
 use crate::job::kernel;
 use crate::number::{Element, Lanes, Scalar, lanes_of};
 use crate::simd::Simd;
-use crate::tuning::SMALL_BLOCK_MAX;
+use crate::tuning::BATCH_DIAGONALS;
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
@@ -142,7 +142,7 @@ pub fn solve<T: Scalar>(
 ) -> bool {
     let BandSystems { shape, strides, count, .. } = *systems;
     let BandShape { n, lower, upper, .. } = shape;
-    assert!(n > 0 && count > 0 && how.group > 0 && lower.max(upper) <= SMALL_BLOCK_MAX);
+    assert!(n > 0 && count > 0 && how.group > 0 && lower.max(upper) <= BATCH_DIAGONALS);
     let end = (count - 1) * strides.lane + (n - 1) * strides.row + 1;
     assert!(systems.rhs.len() >= end && first + end <= out.len);
     assert!(shape.last(count).is_some_and(|last| last < systems.bands.len()));
@@ -425,11 +425,12 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
     /// Compute the pivot rows. Write y to the elements of x.
     #[inline(always)]
     fn eliminate(&self, choice: BlockPivots<T::Real>, (by, conj): (Option<V>, bool), least: &mut Least<V>) {
+        const { assert!(BATCH_DIAGONALS < PANEL_ROWS) };
         let (n, lower, q) = (self.n, self.lower(), self.q());
         let zero = T::Element::<V>::splat(T::Real::ZERO);
         // Column j of the carried rows c … c + lower − 1 holds their entries in column c + j.
-        let mut carried = [[const { MaybeUninit::<T::Element<V>>::uninit() }; SMALL_BLOCK_MAX]; 2 * SMALL_BLOCK_MAX];
-        let mut carried_rhs = [const { MaybeUninit::<T::Element<V>>::uninit() }; SMALL_BLOCK_MAX];
+        let mut carried = [[const { MaybeUninit::<T::Element<V>>::uninit() }; BATCH_DIAGONALS]; 2 * BATCH_DIAGONALS];
+        let mut carried_rhs = [const { MaybeUninit::<T::Element<V>>::uninit() }; BATCH_DIAGONALS];
         for r in 0..lower {
             if r < n {
                 self.scale_row(r, by, conj);

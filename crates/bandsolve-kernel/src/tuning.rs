@@ -13,6 +13,9 @@ pub fn tasks(threads: usize, rows: usize) -> usize {
 /// Largest block size, and largest number of off-diagonals on each side, for elimination on SIMD lanes.
 pub const SMALL_BLOCK_MAX: usize = 8;
 
+/// Maximum number of diagonals on each side of batches of bands: those of block tridiagonal matrices with the largest of these blocks.
+pub const BATCH_DIAGONALS: usize = 2 * SMALL_BLOCK_MAX - 1;
+
 /// Largest block size for which the next tile is prefetched during the elimination of a tile.
 ///
 /// Time per block row on two threads, with and without prefetching: 41 and 47 ns for blocks of size 2, 105 and 118 ns

@@ -17,8 +17,8 @@ use pyo3::prelude::*;
 ///
 /// `place` converts the position of a system or of a number in `rhs` to the position in the arrays of the caller.
 #[pyfunction]
-#[pyo3(signature = (shape, widths, ab, rhs, place, *, pivoting="scaled-partial", verify=true, threads=None, transpose=None, out=None,
-    overwrite_rhs=false, full_output=false))]
+#[pyo3(signature = (shape, widths, ab, rhs, place, *, periodic=false, pivoting="scaled-partial", verify=true, threads=None, transpose=None,
+    out=None, overwrite_rhs=false, full_output=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_banded_batch<'py>(
     shape: (usize, usize, usize),
@@ -26,6 +26,7 @@ pub fn solve_banded_batch<'py>(
     ab: &Bound<'py, PyAny>,
     rhs: &Bound<'py, PyAny>,
     place: &Bound<'py, PyAny>,
+    periodic: bool,
     pivoting: &str,
     verify: bool,
     threads: Option<ThreadCount>,
@@ -42,7 +43,7 @@ pub fn solve_banded_batch<'py>(
         return Err(PyValueError::new_err("the shapes of ab and rhs do not fit together"));
     }
     let op = transpose.map_or(Ok(Op::Plain), op)?;
-    let call = BandedCall { places, widths, options, op };
+    let call = BandedCall { places, widths, periodic, options, op };
     with_number!(kind, batch([&ab, &rhs], &call, place, (OutputArray::new(out, overwrite_rhs), full_output)))
 }
 
@@ -51,6 +52,7 @@ struct BandedCall<'a> {
     places: Places,
     /// Numbers of diagonals below and above the main one.
     widths: (usize, usize),
+    periodic: bool,
     options: CallOptions<'a>,
     op: Op,
 }
@@ -151,6 +153,10 @@ impl BandedCall<'_> {
     ) -> bandsolve::Result<Report> {
         let BandsOfBatch { numbers, strides } = bands;
         let a = BandedBatch::with_strides(count, self.places.n, self.widths, layout, strides, numbers)?;
+        if self.periodic {
+            let a = a.periodic()?;
+            return solve_by(&plan.with_shape(a.shape()).factor(&a)?, self.op, rhs, x);
+        }
         solve_by(&plan.with_shape(a.shape()).factor(&a)?, self.op, rhs, x)
     }
 

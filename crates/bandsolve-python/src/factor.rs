@@ -6,10 +6,13 @@ use crate::diagonals::{SLICES, check_off_diagonals, without_numbers};
 use crate::errors::{exception, exception_for};
 use crate::memory::copied;
 use crate::options::{CallOptions, ThreadCount, get_num_threads, op};
-use crate::solve::{SolveCall, arguments, check_bands, check_blocks, check_vector, on_gpu, solve_by, with_labels};
+use crate::solve::{
+    SolveCall, arguments, check_bands, check_blocks, check_periodic_device, check_vector, folded, on_gpu, solve_by,
+    with_labels,
+};
 use bandsolve::{
-    Banded, BlockTridiagonal, Complex32, Complex64, Factor, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape,
-    Tridiagonal,
+    Banded, BlockTridiagonal, Complex32, Complex64, Factor, Factorize, Inspect, Norm, Op, PeriodicBands, Plan,
+    RealScalar, Shape, Tridiagonal,
 };
 use numpy::npyffi::NPY_ORDER;
 use numpy::{PyArray1, PyArrayDescr, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -29,16 +32,18 @@ struct HeldFactors<T: Number, M> {
     matrix: Arc<M>,
 }
 
-impl<T: Number, M> HeldFactors<T, M>
-where
-    M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + 'static,
-{
-    fn new(matrix: M, plan: &Plan, device: Option<&Device>) -> bandsolve::Result<Self> {
+impl<T: Number, M: Factorize<Scalar = T, OwningFactor: 'static> + 'static> HeldFactors<T, M> {
+    fn on_host(matrix: M, plan: &Plan) -> bandsolve::Result<Self> {
         let (plan, matrix) = (plan.clone(), Arc::new(matrix));
-        let Some(device) = device else {
-            let factor: Box<dyn Inspect<T>> = Box::new(plan.factor_shared(matrix.clone())?);
-            return Ok(Self { plan, on_host: factor.into(), on_device: None, matrix });
-        };
+        let factor: Box<dyn Inspect<T>> = Box::new(plan.factor_shared(matrix.clone())?);
+        Ok(Self { plan, on_host: factor.into(), on_device: None, matrix })
+    }
+
+    fn on_device(matrix: M, plan: &Plan, device: &Device) -> bandsolve::Result<Self>
+    where
+        M: HostMatrix<T>,
+    {
+        let (plan, matrix) = (device.plan(plan)?, Arc::new(matrix));
         let on_device = Some(factor_on(device, &plan, matrix.clone())?);
         Ok(Self { plan, on_host: OnceLock::new(), on_device, matrix })
     }
@@ -80,6 +85,15 @@ impl<T: Number> PickledMatrix for Banded<'static, T> {
     }
 }
 
+impl<T: Number> PickledMatrix for PeriodicBands<Banded<'static, T>> {
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<FactorArguments<'py>> {
+        let open = self.unfolded().map_err(|error| exception(py, &error))?;
+        let (name, arguments, options) = open.arguments(py)?;
+        options.set_item("periodic", true)?;
+        Ok((name, arguments, options))
+    }
+}
+
 impl<T: Number> PickledMatrix for BlockTridiagonal<'static, T> {
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<FactorArguments<'py>> {
         let (block, block_rows) = (self.block(), self.block_rows());
@@ -106,7 +120,7 @@ trait DynFactor: Send + Sync {
 
 impl<T: Number, M> DynFactor for HeldFactors<T, M>
 where
-    M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + PickledMatrix + 'static,
+    M: Factorize<Scalar = T, OwningFactor: 'static> + PickledMatrix + Send + Sync + 'static,
 {
     fn plan(&self) -> &Plan {
         &self.plan
@@ -394,18 +408,25 @@ impl PyFactor {
         (plan, device): (&Plan, Option<&Device>),
         matrix: impl FnOnce() -> bandsolve::Result<M> + Send,
     ) -> PyResult<Self> {
-        let held = || {
-            let plan = device.map_or_else(|| Ok(plan.clone()), |device| device.plan(plan))?;
-            HeldFactors::new(matrix()?, &plan, device)
+        let held = || match device {
+            Some(device) => HeldFactors::on_device(matrix()?, plan, device),
+            None => HeldFactors::on_host(matrix()?, plan),
         };
-        let held = py.detach(held).map_err(|error| exception(py, &error))?;
+        Ok(Self::of(py.detach(held).map_err(|error| exception(py, &error))?, device))
+    }
+
+    /// The object for factors that were computed on the CPU or on `device`.
+    fn of<T: Number, M>(held: HeldFactors<T, M>, device: Option<&Device>) -> Self
+    where
+        HeldFactors<T, M>: DynFactor + 'static,
+    {
         // `method` and `reason` must equal those in the reports of the solves.
         let (method, reason) = match device {
             Some(device) => (held.plan.asked_method(), solved_on(device)),
             None => (held.plan.chosen_method(), held.plan.reason().into()),
         };
         let device = device.map_or("cpu".into(), Device::name);
-        Ok(Self { factor: Box::new(held), method: method.name(), reason, device })
+        Self { factor: Box::new(held), method: method.name(), reason, device }
     }
 
     /// Solve for complex right-hand sides with a real matrix: first the real part, then the imaginary part.
@@ -562,13 +583,14 @@ fn hold_tridiagonal<T: Number>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (lower, upper, bands, *, method="auto", pivoting="scaled-partial", verify=true, threads=None,
+#[pyo3(signature = (lower, upper, bands, *, periodic=false, method="auto", pivoting="scaled-partial", verify=true, threads=None,
     device="cpu"))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn factor_banded<'py>(
     lower: usize,
     upper: usize,
     bands: &Bound<'py, PyAny>,
+    periodic: bool,
     method: &str,
     pivoting: &str,
     verify: bool,
@@ -579,8 +601,24 @@ pub fn factor_banded<'py>(
     let device = options.gpu(bands.py())?;
     let (bands, kind) = array(bands)?;
     let n = check_bands(&bands, lower, upper)?;
+    if periodic {
+        check_periodic_device(device.as_ref())?;
+        return with_number!(kind, hold_periodic((n, lower, upper), &bands, &options));
+    }
     let plan = options.plan(Plan::new(Shape::Banded { n, lower, upper }))?;
     with_number!(kind, hold_banded([lower, upper], &bands, (&plan, device.as_ref())))
+}
+
+fn hold_periodic<T: Number>(
+    size: (usize, usize, usize),
+    bands: &Bound<'_, PyUntypedArray>,
+    options: &CallOptions<'_>,
+) -> PyResult<PyFactor> {
+    let a = folded::<T>(size, bands)?;
+    let plan = options.plan(Plan::new(a.shape()))?;
+    let py = bands.py();
+    let held = py.detach(|| HeldFactors::on_host(a, &plan)).map_err(|error| exception(py, &error))?;
+    Ok(PyFactor::of(held, None))
 }
 
 fn hold_banded<T: Number>(

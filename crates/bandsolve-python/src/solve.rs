@@ -8,7 +8,8 @@ use crate::options::{CallOptions, ThreadCount, op, threads_set};
 use crate::report::PyReport;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 use bandsolve::{
-    Banded, BlockTridiagonal, Diagonals, Error, Factor, Factorize, Op, Plan, RealScalar, Shape, Tridiagonal,
+    Banded, BlockTridiagonal, Diagonals, Error, Factor, Factorize, Op, PeriodicBands, Plan, RealScalar, Shape,
+    Tridiagonal,
 };
 use bandsolve_kernel::arithmetic::Standard;
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -430,16 +431,17 @@ where
 }
 
 #[pyfunction]
-#[pyo3(signature = (lower, upper, bands, rhs, *, method="auto", pivoting="scaled-partial", transpose=None, verify=true, threads=None,
-    device="cpu", full_output=false),
-    text_signature = "(lower, upper, bands, rhs, *, method=\"auto\", pivoting=\"scaled-partial\", transpose=False, verify=True, \
-    threads=None, device=\"cpu\", full_output=False)")]
+#[pyo3(signature = (lower, upper, bands, rhs, *, periodic=false, method="auto", pivoting="scaled-partial", transpose=None, verify=true,
+    threads=None, device="cpu", full_output=false),
+    text_signature = "(lower, upper, bands, rhs, *, periodic=False, method=\"auto\", pivoting=\"scaled-partial\", transpose=False, \
+    verify=True, threads=None, device=\"cpu\", full_output=False)")]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_banded<'py>(
     lower: usize,
     upper: usize,
     bands: &Bound<'py, PyAny>,
     rhs: &Bound<'py, PyAny>,
+    periodic: bool,
     method: &str,
     pivoting: &str,
     transpose: Option<&Bound<'py, PyAny>>,
@@ -452,9 +454,45 @@ pub fn solve_banded<'py>(
     let device = options.gpu(rhs.py())?;
     let ([bands, rhs], kind) = arguments([bands, rhs])?;
     let n = check_bands(&bands, lower, upper)?;
-    let plan = options.plan(Plan::once(Shape::Banded { n, lower, upper }))?;
     let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, target: OutputArray::New, full_output };
+    if periodic {
+        check_periodic_device(device.as_ref())?;
+        return with_number!(kind, periodic_banded((n, lower, upper), &bands, &options, &task));
+    }
+    let plan = options.plan(Plan::once(Shape::Banded { n, lower, upper }))?;
     with_number!(kind, banded([lower, upper], &bands, (&plan, device.as_ref()), &task))
+}
+
+/// Devices do not solve periodic bands.
+pub fn check_periodic_device(device: Option<&Device>) -> PyResult<()> {
+    match device {
+        None => Ok(()),
+        Some(_) => Err(PyValueError::new_err("periodic is True, expected False: a device solves open bands only")),
+    }
+}
+
+/// The periodic band with the diagonals of `bands` as rows.
+pub fn folded<T: Number>(
+    (n, lower, upper): (usize, usize, usize),
+    bands: &Bound<'_, PyUntypedArray>,
+) -> PyResult<PeriodicBands<Banded<'static, T>>> {
+    let py = bands.py();
+    let held = columns::<T>(bands)?;
+    let entries = slice(&held);
+    py.detach(|| Banded::new(n, lower, upper, entries)?.periodic())
+        .map_err(|error| exception_for(py, Shape::Banded { n, lower, upper }, &error))
+}
+
+fn periodic_banded<'py, T: Number>(
+    size: (usize, usize, usize),
+    bands: &Bound<'py, PyUntypedArray>,
+    options: &CallOptions<'_>,
+    task: &SolveCall<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let a = folded::<T>(size, bands)?;
+    let plan = options.plan(Plan::once(a.shape()))?;
+    let op = task.op;
+    task.solve_by(a.shape(), |rhs, x| solve_by(&plan.factor(&a)?, op, rhs, x))
 }
 
 /// `scipy.linalg.solveh_banded` for one matrix: `ab` has the diagonals of one triangle as rows.

@@ -24,7 +24,7 @@
 //! | tridiagonal | [`Tridiagonal::new`] | [`Rpts`](Method::Rpts): partitions on SIMD lanes and threads; [`Pivoted`](Method::Pivoted) below 128 unknowns |
 //! | tridiagonal with corner entries (periodic) | [`Tridiagonal::periodic`] | the same |
 //! | many tridiagonal matrices of one size, or one matrix for many systems | [`TridiagonalBatch`] | one system per SIMD lane |
-//! | many banded matrices of one size, with at most 8 diagonals on each side | [`BandedBatch`] | one system per SIMD lane |
+//! | many banded matrices of one size, with at most 15 diagonals on each side | [`BandedBatch`] | one system per SIMD lane |
 //! | block tridiagonal with dense blocks, open or periodic | [`BlockTridiagonal`] | more than 8 rows per block: [`BlockSpike`](Method::BlockSpike); otherwise by size: [`Rpts`](Method::Rpts), [`Spike`](Method::Spike) or [`Pivoted`](Method::Pivoted) |
 //! | banded, in LAPACK band storage | [`Banded`] | [`Spike`](Method::Spike): LU in two halves; [`Pivoted`](Method::Pivoted) for small or very wide bands |
 //! | tridiagonal or banded, Hermitian positive definite | [`Tridiagonal`], [`Banded`] | as above; on request [`Cholesky`](Method::Cholesky), by [`Plan::method`] |
@@ -149,8 +149,8 @@ pub use contract::{Factor, Op, Report, Solution};
 pub use decision::{Options, Pivoting};
 pub use error::{Error, Result};
 pub use matrix::{
-    BandStrides, Banded, BandedBatch, BlockTridiagonal, ColumnStrides, Csc, CscMut, Layout, Shape, Tridiagonal,
-    TridiagonalBatch,
+    BandStrides, Banded, BandedBatch, BlockStrides, BlockTridiagonal, ColumnStrides, Csc, CscMut, Layout,
+    PeriodicBands, Shape, Tridiagonal, TridiagonalBatch,
 };
 pub use method::Method;
 #[doc(hidden)]

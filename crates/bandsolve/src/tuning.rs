@@ -216,6 +216,8 @@ pub(crate) const SEGMENT_THREADS_FROM: usize = 1 << 15;
 /// Number of columns of a band that are compared with their rows together, and number of columns per task.
 pub(crate) const HERMITIAN_COLUMNS: usize = 32;
 pub(crate) const HERMITIAN_TASK: usize = 1 << 12;
+/// Entries of a periodic band that are worth a task of their own when it is folded.
+pub(crate) const FOLD_TASK: usize = 1 << 14;
 /// Number of pieces of a vector from which a thread pays off.
 pub(crate) const PARALLEL_PIECES: usize = 8;
 /// Maximum number of basis vectors per matrix product of an orthogonalization.

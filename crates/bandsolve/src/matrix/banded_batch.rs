@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 /// `count` banded matrices of size n, over the caller's array.
 ///
-/// Each system has `lower` diagonals below the main one and `upper` above it, at most 8 on each side.
+/// Each system has `lower` diagonals below the main one and `upper` above it, at most 15 on each side.
 ///
 /// # Shapes
 /// With the three [`BandStrides`], entry (i, j) of system s is
@@ -33,7 +33,7 @@ use std::borrow::Cow;
 /// stored.
 ///
 /// # Errors
-/// The constructors return [`Error::Shape`] if the length of the array is wrong or a side has more than 8 diagonals. A solve returns the
+/// The constructors return [`Error::Shape`] if the length of the array is wrong or a side has more than 15 diagonals. A solve returns the
 /// errors of [`Factor`](crate::Factor). In [`Error::Singular`], row i of system s has the number s·n + i.
 ///
 /// # Examples
@@ -57,13 +57,13 @@ pub struct BandedBatch<'a, T: Scalar> {
 
 impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// The largest number of diagonals on each side.
-    pub const MAX_DIAGONALS: usize = bandsolve_kernel::tuning::SMALL_BLOCK_MAX;
+    pub const MAX_DIAGONALS: usize = bandsolve_kernel::tuning::BATCH_DIAGONALS;
 
     /// A batch in layout [`Contiguous`](Layout::Contiguous) that borrows `bands`: the arrays of `count` matrices
     /// [`Banded::new`]`(n, lower, upper, …)`, one after the other.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `bands` has length `count · n · (lower + upper + 1)` and each side has at most 8 diagonals.
+    /// [`Error::Shape`] unless `bands` has length `count · n · (lower + upper + 1)` and each side has at most 15 diagonals.
     pub fn contiguous(count: usize, n: usize, (lower, upper): (usize, usize), bands: &'a [T]) -> Result<Self> {
         let diagonals = lower.saturating_add(upper).saturating_add(1);
         check_len("bands", count.saturating_mul(n).saturating_mul(diagonals), bands.len())?;
@@ -75,7 +75,7 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// `e·count + s` for system s.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `bands` has length `count · n · (lower + upper + 1)` and each side has at most 8 diagonals.
+    /// [`Error::Shape`] unless `bands` has length `count · n · (lower + upper + 1)` and each side has at most 15 diagonals.
     pub fn interleaved(count: usize, n: usize, (lower, upper): (usize, usize), bands: &'a [T]) -> Result<Self> {
         let diagonals = lower.saturating_add(upper).saturating_add(1);
         check_len("bands", count.saturating_mul(n).saturating_mul(diagonals), bands.len())?;
@@ -86,7 +86,7 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// A batch that borrows `bands`, with any strides. The right-hand sides have the given layout.
     ///
     /// # Errors
-    /// [`Error::Shape`] if an entry would lie outside of `bands`, or a side has more than 8 diagonals.
+    /// [`Error::Shape`] if an entry would lie outside of `bands`, or a side has more than 15 diagonals.
     ///
     /// # Examples
     /// Each diagonal of a system in a row of its own, as in SciPy's `ab`:
@@ -108,6 +108,17 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         strides: BandStrides,
         bands: &'a [T],
     ) -> Result<Self> {
+        Self::build(count, n, (lower, upper), layout, strides, Cow::Borrowed(bands))
+    }
+
+    pub(super) fn build(
+        count: usize,
+        n: usize,
+        (lower, upper): (usize, usize),
+        layout: Layout,
+        strides: BandStrides,
+        bands: Cow<'a, [T]>,
+    ) -> Result<Self> {
         if lower.max(upper) > Self::MAX_DIAGONALS {
             let what = "the number of diagonals on one side of a batch of bands";
             return Err(Error::Shape { what, expected: Self::MAX_DIAGONALS, got: lower.max(upper) });
@@ -117,7 +128,7 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         if n > 0 && count > 0 && last > bands.len() {
             return Err(Error::Shape { what: "bands", expected: last, got: bands.len() });
         }
-        Ok(Self { count, layout, band, bands: Cow::Borrowed(bands) })
+        Ok(Self { count, layout, band, bands })
     }
 
     /// Number of unknowns per system.

@@ -3,9 +3,11 @@
 mod banded;
 mod banded_batch;
 mod batch;
+mod block_batch;
 mod block_tridiagonal;
 mod column_strides;
 mod csc;
+mod periodic;
 mod shape;
 mod tridiagonal;
 
@@ -13,10 +15,13 @@ pub use banded::Banded;
 pub use banded_batch::BandedBatch;
 pub use bandsolve_kernel::band_lockstep::BandStrides;
 pub use batch::TridiagonalBatch;
+pub use block_batch::BlockStrides;
 pub use block_tridiagonal::BlockTridiagonal;
 pub use column_strides::ColumnStrides;
 pub(crate) use csc::ColumnGroup;
 pub use csc::{Csc, CscMut, Index, IndexWords};
+pub use periodic::PeriodicBands;
+pub(crate) use periodic::RingOrder;
 pub(crate) use shape::{BandSize, BlockSize};
 pub use shape::{Layout, Shape};
 pub use tridiagonal::Tridiagonal;

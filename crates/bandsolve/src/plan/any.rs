@@ -1,12 +1,15 @@
 //! Factors by the method that the plan chose.
 
+use crate::contract::expert::{self, ExpertReport};
 use crate::contract::inspect::Inspect;
 use crate::contract::probe::Probe;
+use crate::contract::sparse::SparseSolver;
 use crate::contract::verify::Report;
 use crate::contract::{Factor, Op};
 use crate::decision::Decision;
-use crate::error::Result;
-use crate::matrix::Shape;
+use crate::error::{Result, check_len};
+use crate::matrix::{RingOrder, Shape};
+use crate::memory::zeroed;
 use crate::partition::partitioned::Partitionable;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::arithmetic::Standard;
@@ -34,11 +37,23 @@ use std::sync::Arc;
 pub struct AnyFactor<'m, T: Scalar> {
     method: Box<dyn Probe<T> + 'm>,
     decision: Decision,
+    /// The order in which `method` has the rows of a periodic band.
+    order: Option<RingOrder>,
 }
 
 impl<'m, T: Scalar> AnyFactor<'m, T> {
     pub(crate) fn new(decision: &Decision, method: Box<dyn Probe<T> + 'm>) -> Self {
-        Self { method, decision: decision.clone() }
+        Self { method, decision: decision.clone(), order: None }
+    }
+
+    /// The factors of a periodic band, from those of the band that is folded in this order.
+    pub(crate) fn in_order(self, order: RingOrder) -> Self {
+        Self { order: Some(order), ..self }
+    }
+
+    /// A solver that skips zeros of sparse right-hand sides, if the method has one for the rows in their order.
+    pub(crate) fn sparse_solver(&self, op: Op) -> Result<Option<Box<dyn SparseSolver<T> + '_>>> {
+        if self.order.is_some() { Ok(None) } else { self.method.sparse_solver(op) }
     }
 
     pub(crate) fn decision(&self) -> &Decision {
@@ -55,6 +70,14 @@ impl<T: Scalar> Inspect<T> for AnyFactor<'_, T> {
     fn probe(&self) -> &dyn Probe<T> {
         &*self.method
     }
+
+    fn solve_expert(&self, op: Op, rhs: &[T], x: &mut [T]) -> Result<ExpertReport> {
+        let _mode = Standard::enter();
+        let Some(order) = self.order else { return expert::solve(self.probe(), op, rhs, x) };
+        self.shape().n_rhs("rhs", rhs.len())?;
+        check_len("x", rhs.len(), x.len())?;
+        order.around(rhs, x, &mut zeroed(rhs.len())?, |rhs, x| expert::solve(self.probe(), op, rhs, x))
+    }
 }
 
 impl<T: Scalar> Debug for AnyFactor<'_, T> {
@@ -69,11 +92,15 @@ impl<T: Scalar> Factor<T> for AnyFactor<'_, T> {
     }
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        self.method.solve_scratch(n_rhs)
+        let scratch = self.method.solve_scratch(n_rhs);
+        self.order.map_or(scratch, |_| RingOrder::scratch::<T>(self.shape().rows(), n_rhs).and(scratch))
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
         let _mode = Standard::enter();
-        self.method.solve_into_with(op, rhs, x, stack)
+        let Some(order) = self.order else { return self.method.solve_into_with(op, rhs, x, stack) };
+        order.solve((self.solve_scratch(self.shape().n_rhs("rhs", rhs.len())?), stack), (rhs, x), |rhs, x, stack| {
+            self.method.solve_into_with(op, rhs, x, stack)
+        })
     }
 }

@@ -14,7 +14,7 @@ use crate::contract::verify::{Report, attention};
 use crate::contract::{Factor, Op, verify};
 use crate::decision::{Decision, Options};
 use crate::error::{Error, Result, check_len};
-use crate::matrix::{Layout, Shape};
+use crate::matrix::{Layout, RingOrder, Shape};
 use crate::memory::{collected, filled, more, places, push};
 use crate::method::Method;
 use crate::partition::partitioned::Partitionable;
@@ -61,6 +61,8 @@ pub struct BatchFactor<'m, T: Scalar> {
     pub(super) decision: Decision,
     /// The factors of each system, if systems are solved one by one.
     pub(super) alone: Option<SystemsAlone<'m, T>>,
+    /// The order in which `systems` have the rows of periodic bands.
+    pub(super) order: Option<RingOrder>,
 }
 
 /// The matrices of a batch, and the kernel that solves them.
@@ -147,6 +149,11 @@ fn take_column(outcome: &mut Report, column: &Report) -> Result<()> {
 }
 
 impl<T: Scalar> BatchFactor<'_, T> {
+    /// The factors of periodic bands, from those of bands that are folded in this order.
+    pub(super) fn in_order(self, order: RingOrder) -> Self {
+        Self { order: Some(order), ..self }
+    }
+
     /// Number of systems, number of unknowns of each, and their order.
     fn size(&self) -> (usize, usize, Layout) {
         match self.decision.shape {
@@ -244,12 +251,26 @@ impl<T: Scalar> BatchFactor<'_, T> {
         attention(T::Real::EPSILON.to_f64(), Some(rcond), eta, None).map(Arc::from)
     }
 
-    /// [`Factor::solve_into_with`], compiled once in this crate for each number type.
+    /// Scratch of [`solve_all`](Self::solve_all).
+    fn scratch_of_systems(&self) -> StackReq {
+        let (count, n, _) = self.size();
+        if count * n == 0 {
+            return StackReq::empty();
+        }
+        if let Some(alone) = &self.alone {
+            return alone.scratch();
+        }
+        let of_systems = StackReq::new::<T::Real>(count);
+        let of_threads = self.systems.memory() * self.systems.threads();
+        StackReq::new_aligned::<T::Real>(of_threads, 64).and(of_systems).and(of_systems)
+    }
+
+    /// [`Factor::solve_into_with`] of the systems in their order, compiled once in this crate for each number type.
     fn solve_all(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
         let _mode = Standard::enter();
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
-        verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
+        verify::check_scratch(self.scratch_of_systems(), stack)?;
         let decision = self.alone.as_ref().map_or(&self.decision, SystemsAlone::decision);
         let mut outcome = Report::new(decision).with_room(if decision.options.verify { n_rhs } else { 0 })?;
         if rhs.is_empty() {
@@ -369,7 +390,11 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let count = self.size().0;
         assert!(s < count, "the batch has {count} systems, but system {s} was requested");
         let _mode = Standard::enter();
-        self.systems.system(s)
+        let system = self.systems.system(s)?;
+        Ok(match self.order {
+            Some(order) => system.in_order(order.of_system()),
+            None => system,
+        })
     }
 
     /// Call a function with the factors of each system and return the results in the order of the systems.
@@ -411,9 +436,11 @@ impl<T: Scalar> Inspect<T> for BatchFactor<'_, T> {
 impl<T: Scalar> Probe<T> for BatchFactor<'_, T> {
     fn visit_row(&self, op: Op, i: usize, visit: &mut dyn FnMut(usize, T)) {
         let (count, n, layout) = self.size();
-        let (s, i) = layout.place((count, n), i);
+        let (s, i) = layout.place((count, n), self.order.map_or(i, |order| order.folded_index(i)));
         self.systems.visit_row(op, s, i, &mut |j, v| {
-            visit(self.index(s, j), if op == Op::ConjTranspose { Scalar::conj(v) } else { v });
+            let j = self.index(s, j);
+            let j = self.order.map_or(j, |order| order.unfolded_index(j));
+            visit(j, if op == Op::ConjTranspose { Scalar::conj(v) } else { v });
         });
     }
 
@@ -447,20 +474,15 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
         self.decision.shape
     }
 
-    fn solve_scratch(&self, _n_rhs: usize) -> StackReq {
-        let (count, n, _) = self.size();
-        if count * n == 0 {
-            return StackReq::empty();
-        }
-        if let Some(alone) = &self.alone {
-            return alone.scratch();
-        }
-        let of_systems = StackReq::new::<T::Real>(count);
-        let of_threads = self.systems.memory() * self.systems.threads();
-        StackReq::new_aligned::<T::Real>(of_threads, 64).and(of_systems).and(of_systems)
+    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
+        let scratch = self.scratch_of_systems();
+        self.order.map_or(scratch, |_| RingOrder::scratch::<T>(self.shape().rows(), n_rhs).and(scratch))
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        T::by_type::<SolveSystems>((self, op, rhs, x, stack))
+        let Some(order) = self.order else { return T::by_type::<SolveSystems>((self, op, rhs, x, stack)) };
+        order.solve((self.solve_scratch(self.shape().n_rhs("rhs", rhs.len())?), stack), (rhs, x), |rhs, x, stack| {
+            T::by_type::<SolveSystems>((self, op, rhs, x, stack))
+        })
     }
 }

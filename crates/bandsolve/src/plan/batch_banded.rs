@@ -123,7 +123,7 @@ impl<'a, T: Scalar> Factorize for BandedBatch<'a, T> {
         let one = Shape::Banded { n: a.n(), lower: a.lower(), upper: a.upper() };
         let alone = SystemsAlone::new((fits, a.count()), one, &plan.decision, |s| a.system(s))?;
         let systems = T::by_type::<BandedOnLanes<'a>>((a, plan.decision.options));
-        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone })
+        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone, order: None })
     }
 }
 

@@ -225,7 +225,7 @@ impl<'a, T: Scalar> Factorize for TridiagonalBatch<'a, T> {
         let one = Shape::Tridiagonal { n: a.n(), periodic: a.is_periodic() };
         let alone = SystemsAlone::new((fits, a.count()), one, &plan.decision, |s| system(&a, s))?;
         let systems = T::by_type::<TridiagonalOnLanes<'a>>((a, plan.decision.options));
-        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone })
+        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone, order: None })
     }
 }
 

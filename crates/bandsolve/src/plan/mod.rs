@@ -7,6 +7,7 @@ mod batch_banded;
 mod batch_tridiagonal;
 mod block_tridiagonal;
 mod factors;
+mod periodic;
 mod scratch;
 mod sparse_rhs;
 mod systems_alone;

@@ -5,8 +5,6 @@
 //!
 //! Source: Klein, appendix A.1, `gtsv_csc2dense` and `gtsv_csc2csc`. Klein finds the largest entries by histograms.
 
-use crate::contract::inspect::Inspect;
-use crate::contract::probe::Probe;
 use crate::contract::sparse::{Entries, SparseSolver, Worker};
 use crate::contract::verify::Report;
 use crate::contract::{Factor, Op, verify};
@@ -26,7 +24,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// A sparse solver for any method, which expands the columns to dense ones.
 struct Dense<'a, T: Scalar> {
-    factor: &'a dyn Probe<T>,
+    factor: &'a dyn Factor<T>,
     op: Op,
 }
 
@@ -221,8 +219,8 @@ impl<T: Scalar> AnyFactor<'_, T> {
         if rhs.rows() == 0 || rhs.columns() == 0 {
             return Ok(report);
         }
-        let method_solver = self.probe().sparse_solver(op)?;
-        let spelled = Dense { factor: self.probe(), op };
+        let method_solver = self.sparse_solver(op)?;
+        let spelled = Dense { factor: self, op };
         let solver = method_solver.as_deref().unwrap_or(&spelled);
         let group_size = solver.group_size();
         let count = rhs.columns().div_ceil(group_size);

@@ -567,7 +567,7 @@ pub unsafe extern "C" fn bandsolve_dcgttrf_batch(
     })
 }
 
-/// Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 8 each.
+/// Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 15 each.
 ///
 /// Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
 ///
