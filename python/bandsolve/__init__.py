@@ -11,7 +11,7 @@
 one system                      `solve_tridiagonal`, `solve_block_tridiagonal`, `solve_banded`,
                                 `solveh_banded`; `solve` takes any sparse or dense matrix
 many systems                    `solve_batch`, `solve_banded_batch`, along any axis of arrays of any
-                                dimension
+                                dimension; `solve_block_tridiagonal_batch`
 one matrix, many solves         `factor`, `factor_tridiagonal`, `factor_banded`,
                                 `factor_block_tridiagonal`: objects of the class `Factor`;
                                 `factor_batch`, `factor_banded_batch`
@@ -42,7 +42,7 @@ from bandsolve._bandsolve import (
 )
 from bandsolve._banded_batch import factor_banded_batch, solve_banded_batch
 from bandsolve._batch import BatchFactor, factor_batch, solve_batch
-from bandsolve._blocks import factor_block_tridiagonal, solve_block_tridiagonal
+from bandsolve._blocks import factor_block_tridiagonal, solve_block_tridiagonal, solve_block_tridiagonal_batch
 from bandsolve._scipy import factor_banded, solve_banded, solveh_banded
 from bandsolve._sparse import factor, solve
 
@@ -71,6 +71,7 @@ __all__ = [
     "solve_banded_batch",
     "solve_batch",
     "solve_block_tridiagonal",
+    "solve_block_tridiagonal_batch",
     "solve_tridiagonal",
     "solveh_banded",
     "sparse",

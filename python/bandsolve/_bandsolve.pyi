@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 __VERSION__: str
 BATCH_DIAGONALS: int
+BATCH_BLOCK_ROWS: int
+BATCH_PERIODIC_BLOCK_ROWS: int
 
 Transpose = bool | np.bool_ | Literal["conj"]
 Method = Literal[
@@ -429,6 +431,19 @@ def solve_banded_batch(
     transpose: Transpose | None = None,
     out: NDArray[Any] | None = None,
     overwrite_rhs: bool = False,
+    full_output: bool = False,
+) -> Any: ...
+def solve_block_batch(
+    sub: ArrayLike,
+    diag: ArrayLike,
+    sup: ArrayLike,
+    rhs: ArrayLike,
+    *,
+    periodic: bool = False,
+    pivoting: str = "scaled-partial",
+    verify: bool = True,
+    threads: int | None = None,
+    transpose: Transpose | None = None,
     full_output: bool = False,
 ) -> Any: ...
 def solve_batch(

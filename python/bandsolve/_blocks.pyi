@@ -119,3 +119,48 @@ def factor_block_tridiagonal(
     threads: int | None = None,
     device: str = "cpu",
 ) -> Factor: ...
+@overload
+def solve_block_tridiagonal_batch(
+    sub: ArrayLike,
+    diag: ArrayLike,
+    sup: ArrayLike,
+    rhs: ArrayLike,
+    *,
+    periodic: bool = False,
+    padded: bool = False,
+    pivoting: Pivoting = "scaled-partial",
+    transpose: Transpose = False,
+    verify: bool = True,
+    threads: int | None = None,
+    full_output: Literal[False] = False,
+) -> NDArray[Any]: ...
+@overload
+def solve_block_tridiagonal_batch(
+    sub: ArrayLike,
+    diag: ArrayLike,
+    sup: ArrayLike,
+    rhs: ArrayLike,
+    *,
+    periodic: bool = False,
+    padded: bool = False,
+    pivoting: Pivoting = "scaled-partial",
+    transpose: Transpose = False,
+    verify: bool = True,
+    threads: int | None = None,
+    full_output: Literal[True],
+) -> tuple[NDArray[Any], Report]: ...
+@overload
+def solve_block_tridiagonal_batch(
+    sub: ArrayLike,
+    diag: ArrayLike,
+    sup: ArrayLike,
+    rhs: ArrayLike,
+    *,
+    periodic: bool = False,
+    padded: bool = False,
+    pivoting: Pivoting = "scaled-partial",
+    transpose: Transpose = False,
+    verify: bool = True,
+    threads: int | None = None,
+    full_output: bool = False,
+) -> NDArray[Any] | tuple[NDArray[Any], Report]: ...

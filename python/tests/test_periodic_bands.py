@@ -96,7 +96,8 @@ def test_inspection_and_pickle():
         sign, log = np.linalg.slogdet(a)
         assert lu.slogdet()[0] == sign and abs(lu.slogdet()[1] - log) < 1e-12
         assert abs(lu.norm() / np.linalg.norm(a, 1) - 1) < 1e-14
-        assert abs(lu.rcond() * np.linalg.cond(a, 1) - 1) < 1e-10
+        # An estimate, which is never too small and rarely more than three times too large.
+        assert 1 - 1e-10 < lu.rcond() * np.linalg.cond(a, 1) <= 3
         again = pickle.loads(pickle.dumps(lu))
         assert (again.solve(b) == lu.solve(b)).all() and again.method == lu.method
         for method in ("pivoted", "rpts", "spike"):

@@ -1,4 +1,4 @@
-//! Batches of banded systems.
+//! Batches of banded and of block tridiagonal systems.
 
 use crate::arrays::{Number, OutputArray, filled, rows, slice, strided, strided_slice, with_number};
 use crate::batch::{BYTES_TOGETHER, Groups, Places, SYSTEMS_TOGETHER, each_plane, numbered_by};
@@ -6,7 +6,9 @@ use crate::errors::{exception, lin_alg_error};
 use crate::interrupt::detached;
 use crate::options::{CallOptions, ThreadCount, op};
 use crate::solve::{CallerNumbers, answer, arguments, solve_by};
-use bandsolve::{BandStrides, BandedBatch, Error, Layout, Op, Plan, Report, Shape};
+use bandsolve::{
+    BandStrides, BandedBatch, BlockStrides, Error, Factorize, Layout, Op, PeriodicBands, Plan, Report, Shape,
+};
 use bandsolve_kernel::spread::tasks;
 use numpy::{PyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -155,9 +157,9 @@ impl BandedCall<'_> {
         let a = BandedBatch::with_strides(count, self.places.n, self.widths, layout, strides, numbers)?;
         if self.periodic {
             let a = a.periodic()?;
-            return solve_by(&plan.with_shape(a.shape()).factor(&a)?, self.op, rhs, x);
+            return solve_with(&a, &plan.with_shape(a.shape()), self.op, rhs, x);
         }
-        solve_by(&plan.with_shape(a.shape()).factor(&a)?, self.op, rhs, x)
+        solve_with(&a, &plan.with_shape(a.shape()), self.op, rhs, x)
     }
 
     /// The exception for an error. The place of a NaN or infinity in `bands` is that in the memory of a part: the caller of this module finds the
@@ -175,4 +177,79 @@ impl BandedCall<'_> {
         };
         made.unwrap_or_else(|error: PyErr| error)
     }
+}
+
+/// Solve block tridiagonal systems, whose right-hand sides are the rows of `rhs`. `sub`, `diag` and `sup` have the shape (count, n, b, b), with one
+/// matrix for each system, or a single one.
+#[pyfunction]
+#[pyo3(signature = (sub, diag, sup, rhs, *, periodic=false, pivoting="scaled-partial", verify=true, threads=None, transpose=None,
+    full_output=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+pub fn solve_block_batch<'py>(
+    sub: &Bound<'py, PyAny>,
+    diag: &Bound<'py, PyAny>,
+    sup: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    periodic: bool,
+    pivoting: &str,
+    verify: bool,
+    threads: Option<ThreadCount>,
+    transpose: Option<&Bound<'py, PyAny>>,
+    full_output: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options = CallOptions { pivoting, verify, threads, ..CallOptions::DEFAULT };
+    let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
+    let op = transpose.map_or(Ok(Op::Plain), op)?;
+    with_number!(kind, blocks([&sub, &diag, &sup], &rhs, (periodic, op), (&options, full_output)))
+}
+
+fn blocks<'py, T: Number>(
+    arrays: [&Bound<'py, PyUntypedArray>; 3],
+    rhs: &Bound<'py, PyUntypedArray>,
+    (periodic, op): (bool, Op),
+    (options, full_output): (&CallOptions<'_>, bool),
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = rhs.py();
+    let (&[matrices, block_rows, block, _], &[count, n]) = (arrays[1].shape(), rhs.shape()) else {
+        return Err(PyValueError::new_err("diag and rhs are expected to have four and two dimensions"));
+    };
+    let held = [rows::<T>(arrays[0])?, rows::<T>(arrays[1])?, rows::<T>(arrays[2])?];
+    let (sides, size) = (rows::<T>(rhs)?, block_rows * block * block);
+    let strides =
+        BlockStrides { system: if matrices == 1 { 0 } else { size }, block: block * block, row: block, column: 1 };
+    let (numbers, right) = (held.each_ref().map(|array| slice(array)), slice(&sides));
+    let of_size = (block_rows, block);
+    // The plan is checked before the matrices are copied.
+    let plan =
+        options.plan(Plan::once(Shape::BandedBatch { n, count, layout: Layout::Contiguous, lower: 0, upper: 0 }))?;
+    let solve = |x: &mut [T]| {
+        detached(py, || match periodic {
+            true => {
+                let a = PeriodicBands::from_periodic_blocks(count, of_size, Layout::Contiguous, strides, numbers)?;
+                solve_with(&a, &plan.with_shape(a.shape()), op, right, x)
+            }
+            false => {
+                let a = BandedBatch::from_blocks(count, of_size, Layout::Contiguous, strides, numbers)?;
+                solve_with(&a, &plan.with_shape(a.shape()), op, right, x)
+            }
+        })
+    };
+    let (x, report) = filled(py, &[count, n], false, solve)?;
+    let report = report?.map_err(|error| match error {
+        Error::Singular { row } => {
+            lin_alg_error(py, format!("system {} is singular: no pivot in row {}", row / n, row % n))
+        }
+        error => exception(py, &error),
+    })?;
+    answer(x.into_any(), report, full_output)
+}
+
+fn solve_with<T: Number, A: Factorize<Scalar = T>>(
+    a: &A,
+    plan: &Plan,
+    op: Op,
+    rhs: &[T],
+    x: &mut [T],
+) -> bandsolve::Result<Report> {
+    solve_by(&plan.factor(a)?, op, rhs, x)
 }

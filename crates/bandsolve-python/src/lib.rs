@@ -35,7 +35,7 @@ mod _bandsolve {
     #[pymodule_export]
     use super::arrays::as_array;
     #[pymodule_export]
-    use super::banded_batch::solve_banded_batch;
+    use super::banded_batch::{solve_banded_batch, solve_block_batch};
     #[pymodule_export]
     use super::batch::{solve_batch, solved_as_columns, target_of};
     #[pymodule_export]
@@ -80,4 +80,8 @@ mod _bandsolve {
     const __VERSION__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     const BATCH_DIAGONALS: usize = bandsolve::BandedBatch::<f64>::MAX_DIAGONALS;
+    #[pymodule_export]
+    const BATCH_BLOCK_ROWS: usize = bandsolve::BandedBatch::<f64>::most_rows(false);
+    #[pymodule_export]
+    const BATCH_PERIODIC_BLOCK_ROWS: usize = bandsolve::BandedBatch::<f64>::most_rows(true);
 }
