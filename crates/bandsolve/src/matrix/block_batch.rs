@@ -78,16 +78,16 @@ impl<T: Scalar> BlockBatch<'_, T> {
         for (which, i) in [after, Some(j), before].into_iter().enumerate() {
             let Some(i) = i else { continue };
             let (array, first) = (self.arrays[which], self.position(i) * b);
+            let BlockStrides { system, block, row, column } = self.strides;
             for (c, r) in (0..b).flat_map(|c| (0..b).map(move |r| (c, r))) {
-                let diagonal = width + first + r - (position * b + c);
-                let entries = &mut to[(c * height + diagonal) * beside..];
-                for (s, entry) in systems.clone().zip(entries) {
-                    let BlockStrides { system, block, row, column } = self.strides;
-                    let index = s * system + i * block + r * row + c * column;
+                let of_entry = i * block + r * row + c * column;
+                let at = (c * height + width + first + r - (position * b + c)) * beside;
+                for (k, entry) in to[at..at + systems.len()].iter_mut().enumerate() {
+                    let index = (systems.start + k) * system + of_entry;
                     *entry += array[index];
                     // On a ring of one or two blocks, blocks meet in one place, and their sum may overflow.
                     if !Scalar::is_finite(*entry) {
-                        bad = bad.min(which * self.arrays[0].len() + index);
+                        bad = bad.min(which * array.len() + index);
                     }
                 }
             }

@@ -136,9 +136,10 @@ impl RingOrder {
         // Row j + r − upper, on the ring.
         let mut i = (j + (self.n - upper % self.n)) % self.n;
         for r in 0..=lower + upper {
-            let first = (width + self.position(i) - column) * beside;
-            for (s, entry) in systems.clone().zip(&mut to[first..]) {
-                let index = s * strides.system + j * strides.column + r * strides.diagonal;
+            let (first, of_diagonal) =
+                ((width + self.position(i) - column) * beside, j * strides.column + r * strides.diagonal);
+            for (k, entry) in to[first..first + systems.len()].iter_mut().enumerate() {
+                let index = (systems.start + k) * strides.system + of_diagonal;
                 *entry += bands[index];
                 // If the ring is shorter than the band, entries meet in one place, and their sum may overflow.
                 if !Scalar::is_finite(*entry) {
