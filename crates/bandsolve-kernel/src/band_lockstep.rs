@@ -49,37 +49,149 @@ pub struct BandStrides {
     pub diagonal: usize,
 }
 
-/// Where each of a batch of bands stores its entries. Entry (i, j) is at `j·column + (upper + i − j)·diagonal` of its system.
+/// Distances in memory between the entries of the blocks of a batch, counted in numbers.
+///
+/// # Examples
+/// ```
+/// use bandsolve_kernel::band_lockstep::BlockStrides;
+/// // Systems of 10 block rows one after the other, with blocks of 3 rows in row-major order, as NumPy stores an array (systems, 10, 3, 3):
+/// let numpy = BlockStrides { system: 90, block: 9, row: 3, column: 1 };
+/// // The same with column-major blocks:
+/// let columns = BlockStrides { row: 1, column: 3, ..numpy };
+/// assert_ne!(numpy, columns);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockStrides {
+    /// From one system to the next; 0 for one matrix for all systems.
+    pub system: usize,
+    /// From a block to the next one of its array.
+    pub block: usize,
+    /// From one row of a block to the next.
+    pub row: usize,
+    /// From one column of a block to the next.
+    pub column: usize,
+}
+
+/// Numbers of each system that have places at constant distances in memory and in a tile.
+///
+/// Number (o, e), for o < `outer` and e < `count`, is at `from + o·outer_stride + e·stride` of its system, in array `array`. It is entry
+/// `k + o·outer_k + e·step_k` of row `row + o·outer_row + e·step_row`: entry k of row i is in column i + k − lower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BandRun {
+    pub array: usize,
+    pub from: usize,
+    pub row: usize,
+    pub k: usize,
+    pub count: usize,
+    pub stride: usize,
+    pub step_row: isize,
+    pub step_k: isize,
+    pub outer: usize,
+    pub outer_stride: usize,
+    pub outer_row: isize,
+    pub outer_k: isize,
+}
+
+impl BandRun {
+    /// A run without outer steps.
+    pub fn line(array: usize, (from, stride): (usize, usize), (row, k): (usize, usize), count: usize) -> Self {
+        Self {
+            array,
+            from,
+            row,
+            k,
+            count,
+            stride,
+            step_row: 1,
+            step_k: 0,
+            outer: 1,
+            outer_stride: 0,
+            outer_row: 0,
+            outer_k: 0,
+        }
+    }
+
+    /// Number of outer steps, or of numbers if there are no outer steps.
+    fn len(&self) -> usize {
+        if self.outer == 1 { self.count } else { self.outer }
+    }
+
+    /// The outer steps and the numbers in a part of them.
+    #[inline(always)]
+    fn split(&self, part: Range<usize>) -> (Range<usize>, Range<usize>) {
+        if self.outer == 1 { (0..1, part) } else { (part, 0..self.count) }
+    }
+
+    /// The index of number (o, e), its row, and its entry there.
+    #[inline(always)]
+    fn place(&self, o: usize, e: usize) -> (usize, usize, usize) {
+        let along = |first: usize, outer_step: isize, step: isize| {
+            first.wrapping_add_signed(outer_step * o as isize + step * e as isize)
+        };
+        let index = self.from + o * self.outer_stride + e * self.stride;
+        (index, along(self.row, self.outer_row, self.step_row), along(self.k, self.outer_k, self.step_k))
+    }
+
+    /// The same numbers in Aᵀ.
+    #[inline(always)]
+    fn transposed(&self, form: &BandForm<'_>) -> Self {
+        Self {
+            row: self.row + self.k - form.lower,
+            k: form.q() - self.k,
+            step_row: self.step_row + self.step_k,
+            step_k: -self.step_k,
+            outer_row: self.outer_row + self.outer_k,
+            outer_k: -self.outer_k,
+            ..*self
+        }
+    }
+
+    /// The largest index. `None` if it overflows, or there is none.
+    pub fn last(&self) -> Option<usize> {
+        let (inner, outer) = (self.count.checked_sub(1)?, self.outer.checked_sub(1)?);
+        let along = inner.checked_mul(self.stride)?.checked_add(outer.checked_mul(self.outer_stride)?)?;
+        self.from.checked_add(along)
+    }
+
+    /// Whether all numbers have places in a matrix of this form. Rows, columns and entries are linear, so that four numbers show it.
+    fn is_inside(&self, form: &BandForm<'_>) -> bool {
+        let corners = [0, self.outer - 1].map(|o| [0, self.count - 1].map(|e| self.place(o, e)));
+        corners.as_flattened().iter().all(|(_, row, k)| {
+            *row < form.n && *k <= form.q() && (form.lower..form.n + form.lower).contains(&(row + k))
+        })
+    }
+}
+
+/// The form in which a batch of matrices is eliminated: bands, whose entries come from anywhere.
 #[derive(Debug, Clone, Copy)]
-pub struct BandShape {
+pub struct BandForm<'a> {
+    /// Number of rows, and of diagonals below and above the main one.
     pub n: usize,
     pub lower: usize,
     pub upper: usize,
-    pub strides: BandStrides,
+    /// The entries of A. They are added if `add`, and written otherwise.
+    pub runs: &'a [BandRun],
+    pub add: bool,
+    /// Whether there are entries of the bands that no run reaches, besides those outside of the matrices. They are zero.
+    pub gaps: bool,
+    /// The order of the rows. Their indices are counted in rows, and their `k` is `lower`.
+    pub rows: &'a [BandRun],
 }
 
-impl BandShape {
-    /// Number of diagonals.
-    fn diagonals(&self) -> usize {
-        self.lower + self.upper + 1
-    }
-
-    /// The largest index of an entry that is read, of `count` systems. `None` if it overflows.
-    pub fn last(&self, count: usize) -> Option<usize> {
-        let steps = [
-            (count.saturating_sub(1), self.strides.system),
-            (self.n.saturating_sub(1), self.strides.column),
-            (self.lower + self.upper, self.strides.diagonal),
-        ];
-        steps.into_iter().try_fold(0usize, |sum, (steps, stride)| sum.checked_add(steps.checked_mul(stride)?))
+impl BandForm<'_> {
+    /// Number of off-diagonals.
+    fn q(&self) -> usize {
+        self.lower + self.upper
     }
 }
 
-/// Systems in memory. The first one begins at the beginning of both arrays.
+/// Systems in memory. The first one begins at the beginning of all arrays.
 #[derive(Clone, Copy)]
 pub struct BandSystems<'a, T> {
-    pub shape: BandShape,
-    pub bands: &'a [T],
+    pub form: BandForm<'a>,
+    /// The arrays of the matrices, and the distance from one system to the next.
+    pub arrays: &'a [&'a [T]],
+    pub system: usize,
     pub rhs: &'a [T],
     /// Distances in `rhs` and x: from one system to the next, and from one row to the next.
     pub strides: Strides,
@@ -111,21 +223,21 @@ struct BandTileLayout {
 }
 
 impl BandTileLayout {
-    fn new(shape: &BandShape) -> Self {
-        let (n, q) = (shape.n, shape.lower + shape.upper);
+    fn new(form: &BandForm<'_>) -> Self {
+        let (n, q) = (form.n, form.q());
         let x = n * (q + 2);
         Self { x, total: x + n + 2 * q }
     }
 
     /// Number of elements of the pivot rows: 1/pivot and `lower + upper` entries after it.
-    fn pivots(shape: &BandShape) -> usize {
-        shape.n * (shape.lower + shape.upper + 1)
+    fn pivots(form: &BandForm<'_>) -> usize {
+        form.n * (form.q() + 1)
     }
 }
 
 /// Number of reals of memory with which a thread solves `group` tiles together.
-pub fn memory<T: Scalar>(simd: Simd, shape: &BandShape, group: usize) -> usize {
-    let elements = group * BandTileLayout::new(shape).total + BandTileLayout::pivots(shape);
+pub fn memory<T: Scalar>(simd: Simd, form: &BandForm<'_>, group: usize) -> usize {
+    let elements = group * BandTileLayout::new(form).total + BandTileLayout::pivots(form);
     (elements * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()).next_multiple_of(16)
 }
 
@@ -140,14 +252,17 @@ pub fn solve<T: Scalar>(
     (out, first): (&Shared<'_, T>, usize),
     ([errors, sizes], memory): ([&mut [T::Real]; 2], &mut [T::Real]),
 ) -> bool {
-    let BandSystems { shape, strides, count, .. } = *systems;
-    let BandShape { n, lower, upper, .. } = shape;
-    assert!(n > 0 && count > 0 && how.group > 0 && lower.max(upper) <= BATCH_DIAGONALS);
-    let end = (count - 1) * strides.lane + (n - 1) * strides.row + 1;
+    let BandSystems { form, strides, count, .. } = *systems;
+    assert!(form.n > 0 && count > 0 && how.group > 0 && form.lower.max(form.upper) <= BATCH_DIAGONALS);
+    let end = (count - 1) * strides.lane + (form.n - 1) * strides.row + 1;
     assert!(systems.rhs.len() >= end && first + end <= out.len);
-    assert!(shape.last(count).is_some_and(|last| last < systems.bands.len()));
+    assert!(form.runs.iter().all(|run| {
+        let last = run.last().and_then(|last| last.checked_add((count - 1).checked_mul(systems.system)?));
+        last.is_some_and(|last| last < systems.arrays[run.array].len()) && run.is_inside(&form)
+    }));
+    assert!(form.rows.iter().all(|run| run.last().is_some_and(|last| last < form.n) && run.is_inside(&form)));
     assert!(errors.len() == count && sizes.len() == count);
-    assert!(memory.len() >= self::memory::<T>(simd, &shape, how.group));
+    assert!(memory.len() >= self::memory::<T>(simd, &form, how.group));
     BandLockstep { systems: *systems, how, out: out.base.wrapping_add(first), errors, sizes, memory }.run_on(simd)
 }
 
@@ -166,7 +281,7 @@ impl<T: Scalar> Job<T> for BandLockstep<'_, T> {
     type Output = bool;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> bool {
-        let BandShape { lower, upper, .. } = self.systems.shape;
+        let BandForm { lower, upper, .. } = self.systems.form;
         // With constant widths, all rows stay in registers. Such code is compiled for real numbers only, and not for plain arrays.
         match (lower, upper) {
             (2, 2) if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 2, 4>(),
@@ -184,16 +299,25 @@ impl<T: Scalar> BandLockstep<'_, T> {
         let mut large = false;
         for first in (0..tiles).step_by(group) {
             let tiles = first..tiles.min(first + group);
+            let form = self.systems.form;
             for t in tiles.clone() {
-                self.tile::<V, L, Q>(t).clear_outside();
+                self.tile::<V, L, Q>(t).clear(form.gaps || form.add);
             }
-            // In blocks of rows, so that adjacent memory of neighbouring tiles is read consecutively.
-            let rows = if group == 1 { self.systems.shape.n } else { STAGED_ROWS };
-            for run in 0..self.systems.shape.diagonals() + 1 {
-                for first in (0..self.systems.shape.n).step_by(rows) {
+            // In parts, so that adjacent memory of neighbouring tiles is read consecutively.
+            let part = if group == 1 { form.n } else { STAGED_ROWS };
+            for run in form.runs {
+                for first in (0..run.len()).step_by(part) {
                     for t in tiles.clone() {
                         let tile = self.tile::<V, L, Q>(t);
-                        tile.stage(&self.systems, t * V::W, (run, first..first + rows));
+                        tile.stage(&self.systems, t * V::W, run, first..run.len().min(first + part));
+                    }
+                }
+            }
+            for run in form.rows {
+                for first in (0..run.len()).step_by(part) {
+                    for t in tiles.clone() {
+                        let tile = self.tile::<V, L, Q>(t);
+                        tile.stage_rhs(&self.systems, t * V::W, run, first..run.len().min(first + part));
                     }
                 }
             }
@@ -206,12 +330,14 @@ impl<T: Scalar> BandLockstep<'_, T> {
                 self.sizes[at].copy_from_slice(&lanes_of(size)[..live]);
                 large |= size.peak().first() > T::Real::ZERO;
             }
-            for first in (0..self.systems.shape.n).step_by(rows) {
-                for t in tiles.clone() {
-                    let (tile, live) = (self.tile::<V, L, Q>(t), V::W.min(count - t * V::W));
-                    let strides = self.systems.strides;
-                    let out = self.out.wrapping_add(t * V::W * strides.lane);
-                    tile.write((out, strides), live, first..self.systems.shape.n.min(first + rows));
+            for run in form.rows {
+                for first in (0..run.len()).step_by(part) {
+                    for t in tiles.clone() {
+                        let (tile, live) = (self.tile::<V, L, Q>(t), V::W.min(count - t * V::W));
+                        let strides = self.systems.strides;
+                        let out = self.out.wrapping_add(t * V::W * strides.lane);
+                        tile.write((out, strides), live, run, first..run.len().min(first + part));
+                    }
                 }
             }
         }
@@ -221,16 +347,15 @@ impl<T: Scalar> BandLockstep<'_, T> {
     /// The memory of tile `t`.
     #[inline(always)]
     fn tile<V: Lanes<Real = T::Real>, const L: usize, const Q: usize>(&mut self, t: usize) -> BandTile<T, V, L, Q> {
-        let shape = self.systems.shape;
-        let at = BandTileLayout::new(&shape);
-        let (lower, upper) =
-            if self.systems.transposed { (shape.upper, shape.lower) } else { (shape.lower, shape.upper) };
+        let form = self.systems.form;
+        let at = BandTileLayout::new(&form);
+        let (lower, upper) = if self.systems.transposed { (form.upper, form.lower) } else { (form.lower, form.upper) };
         let element = T::Element::<V>::REALS * V::W;
         let base = self.memory.as_mut_ptr();
         BandTile {
             base: base.wrapping_add((t % self.how.group * at.total) * element),
             pivots: base.wrapping_add(self.how.group * at.total * element),
-            n: shape.n,
+            n: form.n,
             lower,
             upper,
             at,
@@ -301,11 +426,12 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
         self.pivots.wrapping_add((c * (self.q() + 1) + j) * Self::REALS * V::W)
     }
 
-    /// Set to zero what lies outside of the matrix, and x before and after it.
+    /// Set to zero what lies outside of the matrix, and x before and after it; with `all`, the matrix, too.
     #[inline(always)]
-    fn clear_outside(&self) {
+    fn clear(&self, all: bool) {
         let (n, q, zero) = (self.n, self.q(), T::Element::<V>::splat(T::Real::ZERO));
-        for i in (0..self.lower().min(n)).chain(n.saturating_sub(self.upper)..n) {
+        let upper = if all { n } else { self.upper };
+        for i in (0..self.lower().min(n)).chain(n.saturating_sub(upper)..n) {
             for k in 0..=q {
                 self.store(self.row(i, k), zero);
             }
@@ -318,43 +444,51 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
         }
     }
 
-    /// Copy the entries with these numbers of a stored diagonal, or of the right-hand side if `run` is the number of diagonals, for the
-    /// systems from number `first` on. Lanes without a system repeat the first one.
+    /// Copy a part of a run of op(A), for the systems from number `first` on. Lanes without a system repeat the first one.
     #[inline(always)]
-    fn stage(&self, systems: &BandSystems<'_, T>, first: usize, (run, entries): (usize, Range<usize>)) {
-        let BandSystems { shape, bands, rhs, strides, count, transposed, .. } = *systems;
-        let (n, q, of_band) = (self.n, self.q(), shape.strides);
-        let live = V::W.min(count - first);
-        if run == shape.diagonals() {
-            let (i, entries) = (entries.start, entries.start..n.min(entries.end));
-            let from = rhs.as_ptr().wrapping_add(first * strides.lane + i * strides.row);
-            self.copy((from, strides), live, (self.row(i, q + 1), entries.len()));
-            return;
-        }
-        // Entry (i, j) of A, on stored diagonal r = upper + i − j, is entry (i, j) or (j, i) of op(A).
-        let r = run;
-        let columns = entries.start.max(shape.upper.saturating_sub(r))
-            ..entries.end.min(n).min((n + shape.upper).saturating_sub(r));
-        if columns.is_empty() {
-            return;
-        }
-        let j = columns.start;
-        let (row, k) = if transposed { (j, r) } else { (j + r - shape.upper, q - r) };
-        let from = bands.as_ptr().wrapping_add(first * of_band.system + j * of_band.column + r * of_band.diagonal);
-        let source = (from, Strides { lane: of_band.system, row: of_band.column });
-        self.copy(source, live, (self.row(row, k), columns.len()));
+    fn stage(&self, systems: &BandSystems<'_, T>, first: usize, run: &BandRun, part: Range<usize>) {
+        let run = if systems.transposed { run.transposed(&systems.form) } else { *run };
+        let from = systems.arrays[run.array].as_ptr().wrapping_add(first * systems.system);
+        self.stage_from((from, systems.system, 1), V::W.min(systems.count - first), (&run, systems.form.add), part);
     }
 
-    /// Copy `count` scalars of every lane to elements from `to` on, row by row.
+    /// Copy a part of the right-hand sides.
     #[inline(always)]
-    fn copy(&self, (from, strides): (*const T, Strides), live: usize, (to, count): (usize, usize)) {
-        let step = self.q() + 2;
+    fn stage_rhs(&self, systems: &BandSystems<'_, T>, first: usize, run: &BandRun, part: Range<usize>) {
+        let (strides, run) = (systems.strides, BandRun { k: self.q() + 1, ..*run });
+        let from = systems.rhs.as_ptr().wrapping_add(first * strides.lane);
+        self.stage_from((from, strides.lane, strides.row), V::W.min(systems.count - first), (&run, false), part);
+    }
+
+    /// Copy a part of a run: of its outer steps, or of its numbers if it has no outer steps. Its indices are counted in `unit` numbers.
+    #[inline(always)]
+    fn stage_from(
+        &self,
+        (from, lane, unit): (*const T, usize, usize),
+        live: usize,
+        (run, add): (&BandRun, bool),
+        part: Range<usize>,
+    ) {
+        let (outer, inner) = run.split(part);
+        for o in outer {
+            let (index, row, k) = run.place(o, inner.start);
+            let step = run.step_row * (self.q() + 2) as isize + run.step_k;
+            let source = (from.wrapping_add(index * unit), Strides { lane, row: run.stride * unit });
+            let to = (self.row(row, k), step);
+            if add { self.add(source, live, to, inner.len()) } else { self.copy(source, live, to, inner.len()) }
+        }
+    }
+
+    /// Copy `count` scalars of every lane to elements from `to` on, with this distance.
+    #[inline(always)]
+    fn copy(&self, (from, strides): (*const T, Strides), live: usize, (to, step): (usize, isize), count: usize) {
+        let place = |i: usize| to.wrapping_add_signed(step * i as isize);
         let mut done = 0;
         if live == V::W && strides.vectors::<T, true>() {
             let together = 4 / Self::REALS;
             done = count / together * together;
             for i in (0..done).step_by(together) {
-                // SAFETY: `solve` checked that the rows of all lanes lie inside the array.
+                // SAFETY: `solve` checked that the numbers of all lanes lie inside the array.
                 unsafe {
                     let at = from.wrapping_add(i * strides.row).cast::<T::Real>();
                     let columns = vectors::<V>((at, strides), Self::REALS);
@@ -365,14 +499,28 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
                     }
                     for k in 0..together {
                         let element = T::Element::<V>::from_columns(&columns[k * Self::REALS..]);
-                        self.store(to + (i + k) * step, element);
+                        self.store(place(i + k), element);
                     }
                 }
             }
         }
         for i in done..count {
             // SAFETY: as above.
-            unsafe { copy_in(from.wrapping_add(i * strides.row), (V::W, live, strides.lane), self.at(to + i * step)) }
+            unsafe { copy_in(from.wrapping_add(i * strides.row), (V::W, live, strides.lane), self.at(place(i))) }
+        }
+    }
+
+    /// Add `count` scalars of every lane to elements from `to` on, with this distance.
+    #[inline(always)]
+    fn add(&self, (from, strides): (*const T, Strides), live: usize, (to, step): (usize, isize), count: usize) {
+        for i in 0..count {
+            let to = to.wrapping_add_signed(step * i as isize);
+            // SAFETY: as in `copy`. There are no pivot rows yet.
+            let number = unsafe {
+                copy_in(from.wrapping_add(i * strides.row), (V::W, live, strides.lane), self.pivots);
+                T::Element::<V>::load(self.pivots)
+            };
+            self.store(to, self.load(to) + number);
         }
     }
 
@@ -520,34 +668,39 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
         check.see_row(residual.measure(), sum, rhs.measure());
     }
 
-    /// Copy these rows of x of the first `live` lanes to `out`, which begins with the first row.
+    /// Copy the rows of x in a part of a run, of the first `live` lanes, to `out`.
     #[inline(always)]
-    fn write(&self, (out, strides): (*mut T, Strides), live: usize, rows: Range<usize>) {
-        let mut done = rows.start;
-        if live == V::W && strides.vectors::<T, true>() {
-            let together = 4 / Self::REALS;
-            done += rows.len() / together * together;
-            for i in (rows.start..done).step_by(together) {
-                // SAFETY: `solve` checked that all rows lie inside the array.
-                unsafe {
-                    let x = self.at(self.x(i, self.lower()));
-                    let columns =
-                        [V::load(x), V::load(x.add(V::W)), V::load(x.add(2 * V::W)), V::load(x.add(3 * V::W))];
-                    let out = out.wrapping_add(i * strides.row).cast::<T::Real>();
-                    if strides.row == 1 {
-                        V::store_columns(columns, out, strides.lane * Self::REALS);
-                    } else {
-                        for (k, column) in columns.into_iter().enumerate() {
-                            column.store(out.add(k * strides.row));
+    fn write(&self, (out, strides): (*mut T, Strides), live: usize, run: &BandRun, part: Range<usize>) {
+        let (outer, inner) = run.split(part);
+        for o in outer {
+            let (index, row, _) = run.place(o, inner.start);
+            let out = out.wrapping_add(index * strides.row);
+            let x = |i: usize| self.at(self.x(row.wrapping_add_signed(run.step_row * i as isize), self.lower()));
+            let step = run.stride * strides.row;
+            let mut done = 0;
+            if live == V::W && (Strides { row: step, ..strides }).vectors::<T, true>() {
+                let together = 4 / Self::REALS;
+                done = inner.len() / together * together;
+                for i in (0..done).step_by(together) {
+                    // SAFETY: `solve` checked that all rows lie inside the array.
+                    unsafe {
+                        let column = |k: usize| V::load(x(i + k / Self::REALS).add(k % Self::REALS * V::W));
+                        let columns = [column(0), column(1), column(2), column(3)];
+                        let out = out.wrapping_add(i * step).cast::<T::Real>();
+                        if step == 1 {
+                            V::store_columns(columns, out, strides.lane * Self::REALS);
+                        } else {
+                            for (k, column) in columns.into_iter().enumerate() {
+                                column.store(out.add(k * step));
+                            }
                         }
                     }
                 }
             }
-        }
-        for i in done..rows.end {
-            let x = self.at(self.x(i, self.lower()));
-            // SAFETY: as above.
-            unsafe { copy_out(x, (V::W, live), out.wrapping_add(i * strides.row), strides.lane) }
+            for i in done..inner.len() {
+                // SAFETY: as above.
+                unsafe { copy_out(x(i), (V::W, live), out.wrapping_add(i * step), strides.lane) }
+            }
         }
     }
 }

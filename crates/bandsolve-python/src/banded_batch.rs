@@ -6,9 +6,7 @@ use crate::errors::{exception, lin_alg_error};
 use crate::interrupt::detached;
 use crate::options::{CallOptions, ThreadCount, op};
 use crate::solve::{CallerNumbers, answer, arguments, solve_by};
-use bandsolve::{
-    BandStrides, BandedBatch, BlockStrides, Error, Factorize, Layout, Op, PeriodicBands, Plan, Report, Shape,
-};
+use bandsolve::{BandStrides, BandedBatch, BlockStrides, Error, Layout, Op, Plan, Report, Shape};
 use bandsolve_kernel::spread::tasks;
 use numpy::{PyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -155,11 +153,8 @@ impl BandedCall<'_> {
     ) -> bandsolve::Result<Report> {
         let BandsOfBatch { numbers, strides } = bands;
         let a = BandedBatch::with_strides(count, self.places.n, self.widths, layout, strides, numbers)?;
-        if self.periodic {
-            let a = a.periodic()?;
-            return solve_with(&a, &plan.with_shape(a.shape()), self.op, rhs, x);
-        }
-        solve_with(&a, &plan.with_shape(a.shape()), self.op, rhs, x)
+        let a = if self.periodic { a.periodic()? } else { a };
+        solve_by(&plan.with_shape(a.shape()).factor(&a)?, self.op, rhs, x)
     }
 
     /// The exception for an error. The place of a NaN or infinity in `bands` is that in the memory of a part: the caller of this module finds the
@@ -218,20 +213,13 @@ fn blocks<'py, T: Number>(
     let strides =
         BlockStrides { system: if matrices == 1 { 0 } else { size }, block: block * block, row: block, column: 1 };
     let (numbers, right) = (held.each_ref().map(|array| slice(array)), slice(&sides));
-    let of_size = (block_rows, block);
-    // The plan is checked before the matrices are copied.
     let plan =
         options.plan(Plan::once(Shape::BandedBatch { n, count, layout: Layout::Contiguous, lower: 0, upper: 0 }))?;
     let solve = |x: &mut [T]| {
-        detached(py, || match periodic {
-            true => {
-                let a = PeriodicBands::from_periodic_blocks(count, of_size, Layout::Contiguous, strides, numbers)?;
-                solve_with(&a, &plan.with_shape(a.shape()), op, right, x)
-            }
-            false => {
-                let a = BandedBatch::from_blocks(count, of_size, Layout::Contiguous, strides, numbers)?;
-                solve_with(&a, &plan.with_shape(a.shape()), op, right, x)
-            }
+        detached(py, || {
+            let a = BandedBatch::from_blocks(count, (block_rows, block), Layout::Contiguous, strides, numbers)?;
+            let a = if periodic { a.periodic()? } else { a };
+            solve_by(&plan.with_shape(a.shape()).factor(&a)?, op, right, x)
         })
     };
     let (x, report) = filled(py, &[count, n], false, solve)?;
@@ -242,14 +230,4 @@ fn blocks<'py, T: Number>(
         error => exception(py, &error),
     })?;
     answer(x.into_any(), report, full_output)
-}
-
-fn solve_with<T: Number, A: Factorize<Scalar = T>>(
-    a: &A,
-    plan: &Plan,
-    op: Op,
-    rhs: &[T],
-    x: &mut [T],
-) -> bandsolve::Result<Report> {
-    solve_by(&plan.factor(a)?, op, rhs, x)
 }

@@ -11,7 +11,7 @@ use crate::solve::{
     with_labels,
 };
 use bandsolve::{
-    Banded, BlockTridiagonal, Complex32, Complex64, Factor, Factorize, Inspect, Norm, Op, PeriodicBands, Plan,
+    Banded, BlockTridiagonal, Complex32, Complex64, Factor, Factorize, Inspect, Norm, Op, PeriodicBanded, Plan,
     RealScalar, Shape, Tridiagonal,
 };
 use numpy::npyffi::NPY_ORDER;
@@ -85,7 +85,7 @@ impl<T: Number> PickledMatrix for Banded<'static, T> {
     }
 }
 
-impl<T: Number> PickledMatrix for PeriodicBands<Banded<'static, T>> {
+impl<T: Number> PickledMatrix for PeriodicBanded<T> {
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<FactorArguments<'py>> {
         let open = self.unfolded().map_err(|error| exception(py, &error))?;
         let (name, arguments, options) = open.arguments(py)?;

@@ -81,7 +81,7 @@ mod _bandsolve {
     #[pymodule_export]
     const BATCH_DIAGONALS: usize = bandsolve::BandedBatch::<f64>::MAX_DIAGONALS;
     #[pymodule_export]
-    const BATCH_BLOCK_ROWS: usize = bandsolve::BandedBatch::<f64>::most_rows(false);
+    const BATCH_BLOCK_ROWS: usize = bandsolve::BandedBatch::<f64>::max_block(false);
     #[pymodule_export]
-    const BATCH_PERIODIC_BLOCK_ROWS: usize = bandsolve::BandedBatch::<f64>::most_rows(true);
+    const BATCH_PERIODIC_BLOCK_ROWS: usize = bandsolve::BandedBatch::<f64>::max_block(true);
 }

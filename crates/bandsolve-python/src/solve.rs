@@ -8,7 +8,7 @@ use crate::options::{CallOptions, ThreadCount, op, threads_set};
 use crate::report::PyReport;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 use bandsolve::{
-    Banded, BlockTridiagonal, Diagonals, Error, Factor, Factorize, Op, PeriodicBands, Plan, RealScalar, Shape,
+    Banded, BlockTridiagonal, Diagonals, Error, Factor, Factorize, Op, PeriodicBanded, Plan, RealScalar, Shape,
     Tridiagonal,
 };
 use bandsolve_kernel::arithmetic::Standard;
@@ -475,7 +475,7 @@ pub fn check_periodic_device(device: Option<&Device>) -> PyResult<()> {
 pub fn folded<T: Number>(
     (n, lower, upper): (usize, usize, usize),
     bands: &Bound<'_, PyUntypedArray>,
-) -> PyResult<PeriodicBands<Banded<'static, T>>> {
+) -> PyResult<PeriodicBanded<T>> {
     let py = bands.py();
     let held = columns::<T>(bands)?;
     let entries = slice(&held);

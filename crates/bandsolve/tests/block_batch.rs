@@ -2,7 +2,7 @@
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::prelude::*;
-use bandsolve::{BatchFactor, BlockStrides, Complex64, PeriodicBands, RealScalar, Scalar};
+use bandsolve::{BatchFactor, BlockStrides, Complex64, RealScalar, Scalar};
 use bandsolve_gallery::oracle::{backward_error, transpose_banded};
 use bandsolve_gallery::{Random, random_vec};
 
@@ -88,13 +88,9 @@ fn factors<T: Scalar>(
     let strides = if shared { BlockStrides { system: 0, ..strides } } else { strides };
     let size = (systems[0].block_rows, systems[0].block);
     let arrays = arrays.each_ref().map(|array| &array[..]);
-    let factor = if systems[0].periodic {
-        let a = PeriodicBands::from_periodic_blocks(count, size, layout, strides, arrays).unwrap();
-        Plan::new(a.shape()).threads(threads).factor_owned(a)
-    } else {
-        let a = BandedBatch::from_blocks(count, size, layout, strides, arrays).unwrap();
-        Plan::new(a.shape()).threads(threads).factor_owned(a)
-    };
+    let a = BandedBatch::from_blocks(count, size, layout, strides, arrays).unwrap();
+    let a = if systems[0].periodic { a.periodic().unwrap() } else { a }.try_into_owned().unwrap();
+    let factor = Plan::new(a.shape()).threads(threads).factor_owned(a);
     (factor.unwrap(), layout)
 }
 
@@ -175,10 +171,11 @@ fn errors_name_rows_and_entries() {
     for (periodic, order) in [false, true].into_iter().flat_map(|periodic| [0, 1, 2].map(|order| (periodic, order))) {
         let make = |arrays: &[Vec<f64>; 3], strides, layout| {
             let arrays = arrays.each_ref().map(|array| &array[..]);
-            match periodic {
-                true => PeriodicBands::from_periodic_blocks(count, (rows, block), layout, strides, arrays).err(),
-                false => BandedBatch::from_blocks(count, (rows, block), layout, strides, arrays).err(),
-            }
+            let a = BandedBatch::from_blocks(count, (rows, block), layout, strides, arrays)?;
+            let a = if periodic { a.periodic()? } else { a };
+            let error = a.check_finite().err();
+            assert_eq!(a.solve(&vec![1.0; count * rows * block]).err(), error.clone());
+            error.map_or(Ok(()), Err)
         };
         let mut systems: Vec<_> = (0..count).map(|_| Blocks::<f64>::random(rows, block, periodic, random)).collect();
         // The last unknown of block 3 of system 4 has a column of zeros.
@@ -191,16 +188,16 @@ fn errors_name_rows_and_entries() {
         let (arrays, strides, layout) = stored(&systems, order);
         for (which, array) in ["sub", "diag", "sup"].into_iter().enumerate() {
             let mut wrong = arrays.clone();
-            let index = 7 * strides.system + 2 * strides.block + strides.row;
+            let index = strides.system + 2 * strides.block + strides.row;
             wrong[which][index] = f64::INFINITY;
-            assert_eq!(make(&wrong, strides, layout), Some(Error::NotFinite { array, index }));
+            assert_eq!(make(&wrong, strides, layout), Err(Error::NotFinite { array, index }));
         }
         let short = arrays.each_ref().map(|array| array[1..].to_vec());
         let len = arrays[0].len();
-        assert_eq!(make(&short, strides, layout), Some(Error::Shape { what: "sub", expected: len, got: len - 1 }));
+        assert_eq!(make(&short, strides, layout), Err(Error::Shape { what: "sub", expected: len, got: len - 1 }));
         let mut uneven = arrays.clone();
         uneven[2].push(1.0);
-        assert_eq!(make(&uneven, strides, layout), Some(Error::Shape { what: "sup", expected: len, got: len + 1 }));
+        assert_eq!(make(&uneven, strides, layout), Err(Error::Shape { what: "sup", expected: len, got: len + 1 }));
     }
 }
 
@@ -208,27 +205,21 @@ fn errors_name_rows_and_entries() {
 fn sizes_at_the_limits() {
     let strides = BlockStrides { system: 0, block: 0, row: 0, column: 0 };
     let numbers = [1.0; 1];
-    let open = |block| BandedBatch::from_blocks(1, (1, block), Layout::Contiguous, strides, [&numbers; 3]).err();
-    let ring =
-        |block| PeriodicBands::from_periodic_blocks(1, (1, block), Layout::Contiguous, strides, [&numbers; 3]).err();
+    let open = |block| BandedBatch::from_blocks(1, (1, block), Layout::Contiguous, strides, [&numbers; 3]);
+    let ring = |block| open(block)?.periodic();
     let what = "the number of rows of a block of a batch";
-    assert_eq!((open(8), ring(5)), (None, None));
-    assert_eq!(open(9), Some(Error::Shape { what, expected: 8, got: 9 }));
-    assert_eq!(ring(6), Some(Error::Shape { what, expected: 5, got: 6 }));
-    assert_eq!(open(0), Some(Error::Shape { what, expected: 1, got: 0 }));
+    assert!(open(8).is_ok() && ring(5).is_ok());
+    assert_eq!(open(9).err(), Some(Error::Shape { what, expected: 8, got: 9 }));
+    assert_eq!(open(0).err(), Some(Error::Shape { what, expected: 1, got: 0 }));
+    let what = "the number of rows of a block of a periodic batch";
+    assert_eq!(ring(6).err(), Some(Error::Shape { what, expected: 5, got: 6 }));
     for (count, rows) in [(0, 3), (3, 0), (0, 0)] {
         let empty = BandedBatch::<f64>::from_blocks(count, (rows, 2), Layout::Contiguous, strides, [&[]; 3]).unwrap();
         assert!(empty.solve(&[]).unwrap().values.is_empty());
-        let empty = PeriodicBands::<BandedBatch<'_, f64>>::from_periodic_blocks(
-            count,
-            (rows, 2),
-            Layout::Interleaved,
-            strides,
-            [&[]; 3],
-        );
-        assert!(empty.unwrap().solve(&[]).unwrap().values.is_empty());
+        assert!(empty.periodic().unwrap().solve(&[]).unwrap().values.is_empty());
     }
     // Blocks of a ring that meet may overflow.
-    let huge = PeriodicBands::from_periodic_blocks(1, (1, 1), Layout::Contiguous, strides, [&[1e308]; 3]).err();
-    assert_eq!(huge, Some(Error::NotFinite { array: "diag", index: 0 }));
+    let huge = BandedBatch::from_blocks(1, (1, 1), Layout::Contiguous, strides, [&[1e308]; 3]).unwrap();
+    let huge = huge.periodic().unwrap();
+    assert_eq!(huge.solve(&[1.0]).unwrap_err(), Error::NotFinite { array: "diag", index: 0 });
 }

@@ -2,7 +2,7 @@
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::prelude::*;
-use bandsolve::{Complex32, Complex64, PeriodicBands, RealScalar, Scalar};
+use bandsolve::{Complex32, Complex64, PeriodicBanded, RealScalar, Scalar};
 use bandsolve_gallery::oracle::{backward_error, transpose_banded};
 use bandsolve_gallery::{Random, random_vec};
 
@@ -176,9 +176,9 @@ fn errors_name_rows_of_the_caller<T: Scalar>() {
         systems[at] = zero_column;
         for order in 0..3 {
             let (bands, strides, layout) = stored(&systems, (n, 5), order);
-            let make = |bands: &[T]| BandedBatch::with_strides(count, n, widths, layout, strides, bands)?.periodic();
             let (x, report) = {
-                let a = make(&bands).unwrap();
+                let open = BandedBatch::with_strides(count, n, widths, layout, strides, &bands).unwrap();
+                let a = open.periodic().unwrap();
                 solve(&Plan::new(a.shape()).factor(&a).unwrap(), Op::Plain, &vec![T::ONE; count * n])
             };
             assert_eq!(report.unwrap_err(), Error::Singular { row: at * n + row }, "order {order}");
@@ -189,7 +189,10 @@ fn errors_name_rows_of_the_caller<T: Scalar>() {
             let mut wrong = bands.clone();
             let bad = 5 * strides.system + row * strides.column + 3 * strides.diagonal;
             wrong[bad] = T::from_real(T::Real::INFINITY);
-            assert_eq!(make(&wrong).unwrap_err(), Error::NotFinite { array: "bands", index: bad });
+            let open = BandedBatch::with_strides(count, n, widths, layout, strides, &wrong).unwrap();
+            let a = open.periodic().unwrap();
+            assert_eq!(a.check_finite(), Err(Error::NotFinite { array: "bands", index: bad }));
+            assert_eq!(a.solve(&vec![T::ONE; count * n]).unwrap_err(), Error::NotFinite { array: "bands", index: bad });
         }
     }
 }
@@ -255,7 +258,7 @@ fn inspection() {
     }
 }
 
-fn theirs_of(a: &PeriodicBands<Banded<'_, f64>>) -> bandsolve::Determinant<f64> {
+fn theirs_of(a: &PeriodicBanded<f64>) -> bandsolve::Determinant<f64> {
     Plan::new(a.shape()).method(Method::Pivoted).factor(a).unwrap().determinant().unwrap()
 }
 

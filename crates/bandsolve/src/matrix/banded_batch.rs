@@ -1,16 +1,20 @@
-//! Batches of banded systems of the same size.
+//! Batches of banded and block tridiagonal systems of the same size, open or periodic.
 
 use super::banded::Banded;
+use super::periodic::{PeriodicBanded, RingOrder, folded_width};
 use super::shape::{Layout, Shape};
 use crate::error::{Error, Result, check_len};
-use crate::memory::{copied, zeroed};
+use crate::memory::{copied, push, zeroed};
+use crate::tuning::SMALL_BLOCK_MAX;
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::band_lockstep::{BandShape, BandStrides};
+use bandsolve_kernel::band_lockstep::{BandRun, BandStrides, BlockStrides};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
-/// `count` banded matrices of size n, over the caller's array.
+/// `count` banded or block tridiagonal matrices of size n, over the caller's arrays.
 ///
-/// Each system has `lower` diagonals below the main one and `upper` above it, at most 15 on each side.
+/// Each system has at most 15 diagonals on each side of the main one, or blocks of at most 8 rows. [`periodic`](Self::periodic) systems, whose first
+/// and last unknowns are neighbours, have at most 7 diagonals on each side, or blocks of at most 5 rows.
 ///
 /// # Shapes
 /// With the three [`BandStrides`], entry (i, j) of system s is
@@ -26,14 +30,16 @@ use std::borrow::Cow;
 /// | one [`Banded`] after the other | [`contiguous`](Self::contiguous) |
 /// | the same entry of all systems side by side | [`interleaved`](Self::interleaved) |
 /// | any other order, such as one array for each diagonal | [`with_strides`](Self::with_strides) |
+/// | blocks | [`from_blocks`](Self::from_blocks) |
 ///
 /// # Cost
 /// One system is on each SIMD lane, and groups of systems are on each thread. With q = lower + upper, a solve takes per row about lower·q
 /// multiplications and additions, as many selections of pivot rows, and one reciprocal. It reads q + 2 words and writes one. No factors are
-/// stored.
+/// stored. Blocks of b rows are solved as bands with 2b − 1 diagonals on each side. Periodic bands are solved in the order 0, n − 1, 1, n − 2, …
+/// of their unknowns, as bands with twice as many diagonals, and periodic blocks as bands with 3b − 1.
 ///
 /// # Errors
-/// The constructors return [`Error::Shape`] if the length of the array is wrong or a side has more than 15 diagonals. A solve returns the
+/// The constructors return [`Error::Shape`] if the length of an array is wrong, or a system has too many diagonals. A solve returns the
 /// errors of [`Factor`](crate::Factor). In [`Error::Singular`], row i of system s has the number s·n + i.
 ///
 /// # Examples
@@ -51,13 +57,44 @@ use std::borrow::Cow;
 pub struct BandedBatch<'a, T: Scalar> {
     count: usize,
     layout: Layout,
-    band: BandShape,
-    bands: Cow<'a, [T]>,
+    /// The number of places, rows or block rows, and the rows of each.
+    places: usize,
+    block: usize,
+    /// How many places below and above its own a place is coupled with.
+    widths: (usize, usize),
+    periodic: bool,
+    storage: Storage,
+    /// The array of bands, or those of blocks.
+    arrays: [Cow<'a, [T]>; 3],
+}
+
+/// Where the entries are in the arrays.
+#[derive(Debug, Clone, Copy)]
+enum Storage {
+    Bands(BandStrides),
+    Blocks(BlockStrides),
+}
+
+/// Places t of a diagonal of places: those from `start` on, `len` of them, with the positions of t and of the place that it is coupled with.
+struct Segment {
+    start: usize,
+    len: usize,
+    /// The first position and the distance from one to the next.
+    own: (usize, isize),
+    other: (usize, isize),
 }
 
 impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// The largest number of diagonals on each side.
     pub const MAX_DIAGONALS: usize = bandsolve_kernel::tuning::BATCH_DIAGONALS;
+    /// The largest number of diagonals on each side of periodic bands.
+    pub const MAX_PERIODIC_DIAGONALS: usize = Self::MAX_DIAGONALS / 2;
+
+    /// The largest number of rows of a block, of open or of periodic systems.
+    pub const fn max_block(periodic: bool) -> usize {
+        let rows = if periodic { (Self::MAX_DIAGONALS + 1) / 3 } else { (Self::MAX_DIAGONALS + 1) / 2 };
+        if rows < SMALL_BLOCK_MAX { rows } else { SMALL_BLOCK_MAX }
+    }
 
     /// A batch in layout [`Contiguous`](Layout::Contiguous) that borrows `bands`: the arrays of `count` matrices
     /// [`Banded::new`]`(n, lower, upper, …)`, one after the other.
@@ -108,32 +145,94 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         strides: BandStrides,
         bands: &'a [T],
     ) -> Result<Self> {
-        Self::build(count, n, (lower, upper), layout, strides, Cow::Borrowed(bands))
-    }
-
-    pub(super) fn build(
-        count: usize,
-        n: usize,
-        (lower, upper): (usize, usize),
-        layout: Layout,
-        strides: BandStrides,
-        bands: Cow<'a, [T]>,
-    ) -> Result<Self> {
         if lower.max(upper) > Self::MAX_DIAGONALS {
             let what = "the number of diagonals on one side of a batch of bands";
             return Err(Error::Shape { what, expected: Self::MAX_DIAGONALS, got: lower.max(upper) });
         }
-        let band = BandShape { n, lower, upper, strides };
-        let last = band.last(count).and_then(|last| last.checked_add(1)).unwrap_or(usize::MAX);
-        if n > 0 && count > 0 && last > bands.len() {
-            return Err(Error::Shape { what: "bands", expected: last, got: bands.len() });
+        let steps = [(count, strides.system), (n, strides.column), (lower + upper + 1, strides.diagonal)];
+        check_reach("bands", &steps, bands.len())?;
+        let arrays = [Cow::Borrowed(bands), Cow::Borrowed(&[][..]), Cow::Borrowed(&[][..])];
+        let storage = Storage::Bands(strides);
+        Ok(Self { count, layout, places: n, block: 1, widths: (lower, upper), periodic: false, storage, arrays })
+    }
+
+    /// `count` block tridiagonal matrices of `block_rows` block rows, with blocks of at most 8 rows, over the arrays `sub`, `diag` and `sup`.
+    ///
+    /// # Shapes
+    /// `sub`, `diag`, `sup`: blocks with the distances `strides`, indexed by block row. The first block of `sub` and the last one of `sup` of each
+    /// system are ignored, unless the batch becomes [`periodic`](Self::periodic). The right-hand sides are those of bands with n =
+    /// `block_rows`·`block` rows.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for arrays that are too short or have different lengths, or for no or too many rows in a block.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::{BandedBatch, BlockStrides, Layout};
+    /// // Three systems with two block rows of two rows each, all with the same matrix.
+    /// let (diag, off) = ([4.0, 1.0, 1.0, 4.0, 4.0, 1.0, 1.0, 4.0], [1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
+    /// let strides = BlockStrides { system: 0, block: 4, row: 1, column: 2 };
+    /// let a = BandedBatch::from_blocks(3, (2, 2), Layout::Contiguous, strides, [&off, &diag, &off])?;
+    /// let x = a.solve(&[6.0; 12])?;
+    /// assert!(x.values.iter().all(|v: &f64| (v - 1.0).abs() < 1e-15));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn from_blocks(
+        count: usize,
+        (block_rows, block): (usize, usize),
+        layout: Layout,
+        strides: BlockStrides,
+        arrays: [&'a [T]; 3],
+    ) -> Result<Self> {
+        let most = Self::max_block(false);
+        if !(1..=most).contains(&block) {
+            let what = "the number of rows of a block of a batch";
+            return Err(Error::Shape { what, expected: block.clamp(1, most), got: block });
         }
-        Ok(Self { count, layout, band, bands })
+        let steps =
+            [(count, strides.system), (block_rows, strides.block), (block, strides.row), (block, strides.column)];
+        for (array, what) in arrays.iter().zip(BLOCK_ARRAYS) {
+            check_len(what, arrays[0].len(), array.len())?;
+            check_reach(what, &steps, array.len())?;
+        }
+        let storage = Storage::Blocks(strides);
+        let arrays = arrays.map(Cow::Borrowed);
+        Ok(Self { count, layout, places: block_rows, block, widths: (1, 1), periodic: false, storage, arrays })
+    }
+
+    /// The periodic systems with these arrays, in which no entry is ignored: all indices of A count modulo n, as in [`PeriodicBanded`].
+    ///
+    /// The first block of `sub` multiplies the last block of x, and the last block of `sup` the first. Entries that meet in one place, of bands
+    /// with n ≤ lower + upper and of one or two block rows, are added.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there are more than 7 diagonals on a side, or more than 5 rows in a block.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::BandedBatch;
+    /// let bands = [1.0, -4.0, 7.0, -4.0, 1.0].repeat(2 * 6); // two rings of six points
+    /// let a = BandedBatch::contiguous(2, 6, (2, 2), &bands)?.periodic()?;
+    /// let x = a.solve(&[1.0; 12])?;
+    /// assert!(x.values.iter().all(|v: &f64| (v - 1.0).abs() < 1e-14));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn periodic(self) -> Result<Self> {
+        let (what, most, got) = match self.storage {
+            Storage::Bands(_) => {
+                let what = "the number of diagonals on one side of a batch of periodic bands";
+                (what, Self::MAX_PERIODIC_DIAGONALS, self.widths.0.max(self.widths.1))
+            }
+            Storage::Blocks(_) => {
+                ("the number of rows of a block of a periodic batch", Self::max_block(true), self.block)
+            }
+        };
+        if got > most { Err(Error::Shape { what, expected: most, got }) } else { Ok(Self { periodic: true, ..self }) }
     }
 
     /// Number of unknowns per system.
     pub fn n(&self) -> usize {
-        self.band.n
+        self.places.saturating_mul(self.block)
     }
 
     /// Number of systems.
@@ -141,14 +240,35 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         self.count
     }
 
-    /// Number of diagonals below the main one.
-    pub fn lower(&self) -> usize {
-        self.band.lower
+    /// Number of diagonals below and above the main one of the bands that are solved.
+    pub(crate) fn solved_widths(&self) -> (usize, usize) {
+        match (self.storage, self.periodic) {
+            (Storage::Bands(_), false) => self.widths,
+            (Storage::Bands(_), true) => {
+                let width = folded_width(self.places, self.widths);
+                (width, width)
+            }
+            // Neighbors on a ring are at most two places apart.
+            (Storage::Blocks(_), periodic) => {
+                let width = (if periodic { 3 } else { 2 }) * self.block - 1;
+                (width, width)
+            }
+        }
     }
 
-    /// Number of diagonals above the main one.
+    /// Number of diagonals below the main one, of the bands that are solved.
+    pub fn lower(&self) -> usize {
+        self.solved_widths().0
+    }
+
+    /// Number of diagonals above the main one, of the bands that are solved.
     pub fn upper(&self) -> usize {
-        self.band.upper
+        self.solved_widths().1
+    }
+
+    /// Whether the first and the last unknowns are neighbours.
+    pub fn is_periodic(&self) -> bool {
+        self.periodic
     }
 
     /// The order of the right-hand sides in memory.
@@ -156,62 +276,214 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         self.layout
     }
 
-    /// The array, and the distances between its entries.
-    pub fn storage(&self) -> (&[T], BandStrides) {
-        (&self.bands, self.band.strides)
-    }
-
     /// The shape that a [`Plan`](crate::Plan) needs.
     pub fn shape(&self) -> Shape {
-        let BandShape { n, lower, upper, .. } = self.band;
-        Shape::BandedBatch { n, count: self.count, layout: self.layout, lower, upper }
+        let (lower, upper) = self.solved_widths();
+        Shape::BandedBatch { n: self.n(), count: self.count, layout: self.layout, lower, upper }
     }
 
-    /// The form in which the kernels take the matrices.
-    pub(crate) fn band(&self) -> BandShape {
-        self.band
+    /// The arrays.
+    pub(crate) fn arrays(&self) -> [&[T]; 3] {
+        self.arrays.each_ref().map(|array| &array[..])
+    }
+
+    /// The distance in the arrays from one system to the next.
+    pub(crate) fn system_stride(&self) -> usize {
+        match self.storage {
+            Storage::Bands(strides) => strides.system,
+            Storage::Blocks(strides) => strides.system,
+        }
     }
 
     /// Index of row `i` of system `s` in right-hand sides.
     #[inline]
     pub fn index(&self, s: usize, i: usize) -> usize {
-        self.layout.index((self.count, self.band.n), s, i)
+        self.layout.index((self.count, self.n()), s, i)
     }
 
-    /// Index of the entry (i, j) of system `s`, which is inside the band, in the array.
-    #[inline]
-    pub(crate) fn matrix_index(&self, s: usize, (i, j): (usize, usize)) -> usize {
-        let BandStrides { system, column, diagonal } = self.band.strides;
-        s * system + j * column + (self.band.upper + i - j) * diagonal
+    /// The order in which the rows are solved, if it is not their own.
+    pub(crate) fn order(&self) -> Option<RingOrder> {
+        self.periodic.then(|| RingOrder::new(self.places, self.block))
     }
 
-    /// The entries of row `i` of system `s` of A, or of Aᵀ if `transposed`.
-    pub(crate) fn visit_row(&self, transposed: bool, s: usize, i: usize, visit: &mut dyn FnMut(usize, T)) {
-        let BandShape { n, lower, upper, .. } = self.band;
-        let (before, after) = if transposed { (upper, lower) } else { (lower, upper) };
-        for j in i.saturating_sub(before)..n.min(i + after + 1) {
-            visit(j, self.bands[self.matrix_index(s, if transposed { (j, i) } else { (i, j) })]);
+    /// The position of a row in the bands that are solved.
+    fn row_position(&self, i: usize) -> usize {
+        self.order().map_or(i, |order| order.row_position(i))
+    }
+
+    /// Whether several entries may meet in one place.
+    pub(crate) fn entries_meet(&self) -> bool {
+        self.periodic && self.places <= self.widths.0 + self.widths.1
+    }
+
+    /// Whether the bands that are solved have places that no entry reaches.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.periodic || matches!(self.storage, Storage::Blocks(_))
+    }
+
+    /// The place that is `delta` places after `t`.
+    fn coupled(&self, t: usize, delta: isize) -> Option<usize> {
+        let place = t as isize + delta;
+        let inside = (0..self.places as isize).contains(&place);
+        if self.periodic {
+            Some(place.rem_euclid(self.places as isize) as usize)
+        } else {
+            inside.then_some(place as usize)
         }
     }
 
-    /// The same batch, which borrows the array of `self`.
-    pub fn view(&self) -> BandedBatch<'_, T> {
-        BandedBatch { bands: Cow::Borrowed(&self.bands), ..*self }
+    /// The places that are coupled with the one `delta` places after them, in parts in which both positions advance by a constant.
+    fn segments(&self, delta: isize) -> SmallVec<[Segment; 8]> {
+        let n = self.places;
+        let mut ends: SmallVec<[usize; 8]> = SmallVec::new();
+        match self.order() {
+            Some(order) if n > 0 => {
+                // Where t or the other place begins again, or passes the turning point.
+                let at = |other: usize| (other as isize - delta).rem_euclid(n as isize) as usize;
+                ends.extend([0, n, order.half(), at(0), at(order.half() % n)]);
+            }
+            _ => {
+                let (start, end) = (delta.min(0).unsigned_abs(), n.saturating_sub(delta.max(0).unsigned_abs()));
+                if start < end {
+                    ends.extend([start, end]);
+                }
+            }
+        }
+        ends.sort_unstable();
+        ends.dedup();
+        let position = |i: usize| match self.order() {
+            None => (i, 1),
+            Some(order) => (order.position(i), if i < order.half() { 2 } else { -2 }),
+        };
+        let part = |ends: &[usize]| {
+            let other = self.coupled(ends[0], delta).expect("inside of the matrix");
+            Segment { start: ends[0], len: ends[1] - ends[0], own: position(ends[0]), other: position(other) }
+        };
+        ends.windows(2).map(part).collect()
     }
 
-    /// The same batch, which owns its array.
+    /// The entries of the matrices, and the order of their rows, as the kernel takes them.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn runs(&self) -> Result<(Vec<BandRun>, Vec<BandRun>)> {
+        let (lower, b) = (self.solved_widths().0, self.block);
+        let (mut runs, mut rows) = (Vec::new(), Vec::new());
+        match self.storage {
+            Storage::Bands(strides) => {
+                for r in 0..=self.widths.0 + self.widths.1 {
+                    // Column t has an entry in row t + r − upper.
+                    for Segment { start, len, own: column, other: row } in
+                        self.segments(r as isize - self.widths.1 as isize)
+                    {
+                        let from = (start * strides.column + r * strides.diagonal, strides.column);
+                        let line = BandRun::line(0, from, (row.0, lower + column.0 - row.0), len);
+                        push(&mut runs, BandRun { step_row: row.1, step_k: column.1 - row.1, ..line })?;
+                    }
+                }
+            }
+            Storage::Blocks(strides) => {
+                let by_rows = strides.column == 1;
+                for array in 0..3 {
+                    for Segment { start, len, own: row, other: column } in self.segments(array as isize - 1) {
+                        for line in 0..b {
+                            // A row of each block, or a column.
+                            let (r, c) = if by_rows { (line, 0) } else { (0, line) };
+                            let from = start * strides.block + r * strides.row + c * strides.column;
+                            let (i, j) = (row.0 * b + r, column.0 * b + c);
+                            let stride = if by_rows { strides.column } else { strides.row };
+                            let run = BandRun {
+                                step_row: isize::from(!by_rows),
+                                step_k: if by_rows { 1 } else { -1 },
+                                outer: len,
+                                outer_stride: strides.block,
+                                outer_row: row.1 * b as isize,
+                                outer_k: (column.1 - row.1) * b as isize,
+                                ..BandRun::line(array, (from, stride), (i, lower + j - i), b)
+                            };
+                            push(&mut runs, run)?;
+                        }
+                    }
+                }
+            }
+        }
+        for Segment { start, len, own: (first, step), .. } in self.segments(0) {
+            let line = BandRun::line(0, (start * b, 1), (first * b, lower), if b == 1 { len } else { b });
+            let line = match b {
+                1 => BandRun { step_row: step, ..line },
+                _ => BandRun { outer: len, outer_stride: b, outer_row: step * b as isize, ..line },
+            };
+            push(&mut rows, line)?;
+        }
+        Ok((runs, rows))
+    }
+
+    /// Call `visit` with the array, the index in it, and the column of each entry of row `i` of system `s` of A, or of Aᵀ if `transposed`.
+    fn visit_entries(&self, transposed: bool, s: usize, i: usize, visit: &mut dyn FnMut(usize, usize, usize)) {
+        let (b, (lower, upper)) = (self.block, self.widths);
+        match self.storage {
+            Storage::Bands(BandStrides { system, column, diagonal }) => {
+                for step in 0..=lower + upper {
+                    let r = if transposed { step } else { lower + upper - step };
+                    let below = r as isize - upper as isize;
+                    if let Some(other) = self.coupled(i, if transposed { below } else { -below }) {
+                        let j = if transposed { i } else { other };
+                        visit(0, s * system + j * column + r * diagonal, other);
+                    }
+                }
+            }
+            Storage::Blocks(BlockStrides { system, block, row, column }) => {
+                for step in 0..3 {
+                    let array = if transposed { 2 - step } else { step };
+                    let delta = array as isize - 1;
+                    let Some(other) = self.coupled(i / b, if transposed { -delta } else { delta }) else { continue };
+                    for k in 0..b {
+                        let (block_row, r, c) = if transposed { (other, k, i % b) } else { (i / b, i % b, k) };
+                        visit(array, s * system + block_row * block + r * row + c * column, other * b + k);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The entries of row `i` of system `s` of A, or of Aᵀ if `transposed`, once for each column.
+    pub(crate) fn visit_row(&self, transposed: bool, s: usize, i: usize, visit: &mut dyn FnMut(usize, T)) {
+        let arrays = self.arrays();
+        if !self.entries_meet() {
+            return self.visit_entries(transposed, s, i, &mut |array, index, j| visit(j, arrays[array][index]));
+        }
+        let mut row: SmallVec<[(usize, T); 16]> = SmallVec::new();
+        self.visit_entries(transposed, s, i, &mut |array, index, j| {
+            let value = arrays[array][index];
+            match row.iter_mut().find(|(known, _)| *known == j) {
+                Some((_, sum)) => *sum += value,
+                None => row.push((j, value)),
+            }
+        });
+        row.into_iter().for_each(|(j, value)| visit(j, value));
+    }
+
+    /// The same batch, which borrows the arrays of `self`.
+    pub fn view(&self) -> BandedBatch<'_, T> {
+        BandedBatch { arrays: self.arrays().map(Cow::Borrowed), ..*self }
+    }
+
+    /// The same batch, which owns its arrays.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn try_into_owned(self) -> Result<BandedBatch<'static, T>> {
-        let bands = match self.bands {
-            Cow::Owned(bands) => bands,
-            Cow::Borrowed(bands) => copied(bands)?,
+        let Self { count, layout, places, block, widths, periodic, storage, arrays } = self;
+        let own = |array: Cow<'a, [T]>| match array {
+            Cow::Owned(array) => Ok(Cow::Owned(array)),
+            Cow::Borrowed(array) => copied(array).map(Cow::Owned),
         };
-        Ok(BandedBatch { count: self.count, layout: self.layout, band: self.band, bands: Cow::Owned(bands) })
+        let [first, second, third] = arrays;
+        let arrays = [own(first)?, own(second)?, own(third)?];
+        Ok(BandedBatch { count, layout, places, block, widths, periodic, storage, arrays })
     }
 
-    /// A copy of system `s`.
+    /// A copy of system `s` as a band. A periodic system is folded, as [`PeriodicBanded::folded`] is; that of blocks by its block rows.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -220,13 +492,21 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// If `s` is not less than the number of systems.
     pub fn system(&self, s: usize) -> Result<Banded<'static, T>> {
         assert!(s < self.count, "the batch has {} systems, but system {s} was requested", self.count);
-        let BandShape { n, lower, upper, .. } = self.band;
+        let (n, (lower, upper), arrays) = (self.n(), self.solved_widths(), self.arrays());
         let diagonals = lower + upper + 1;
         let mut bands = zeroed(n * diagonals)?;
         for i in 0..n {
-            self.visit_row(false, s, i, &mut |j, v| bands[j * diagonals + upper + i - j] = v);
+            self.visit_entries(false, s, i, &mut |array, index, j| {
+                let (row, column) = (self.row_position(i), self.row_position(j));
+                bands[column * diagonals + upper + row - column] += arrays[array][index];
+            });
         }
         Banded::from_vec(n, lower, upper, bands)
+    }
+
+    /// A copy of system `s` of a periodic batch.
+    pub(crate) fn periodic_system(&self, s: usize) -> Result<PeriodicBanded<T>> {
+        Ok(PeriodicBanded { folded: self.system(s)?, order: RingOrder::new(self.places, self.block) })
     }
 
     /// Check that all entries are finite. Ignored entries may have any value.
@@ -234,17 +514,64 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// # Errors
     /// [`Error::NotFinite`] for the first NaN or infinity.
     pub fn check_finite(&self) -> Result<()> {
-        for (s, i) in (0..self.count).flat_map(|s| (0..self.band.n).map(move |i| (s, i))) {
-            let mut bad = None;
-            self.visit_row(false, s, i, &mut |j, v| {
-                if !Scalar::is_finite(v) {
-                    bad = bad.or(Some(self.matrix_index(s, (i, j))));
+        match (0..self.count).find_map(|s| self.not_finite(s)) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// The error for an entry of system `s` that is not finite, if there is one.
+    fn not_finite(&self, s: usize) -> Option<Error> {
+        let arrays = self.arrays();
+        let mut bad = None;
+        for i in 0..self.n() {
+            self.visit_entries(false, s, i, &mut |array, index, _| {
+                if !Scalar::is_finite(arrays[array][index]) && bad.is_none_or(|known| (array, index) < known) {
+                    bad = Some((array, index));
                 }
             });
-            if let Some(index) = bad {
-                return Err(Error::NotFinite { array: "bands", index });
-            }
         }
-        Ok(())
+        bad.map(|(array, index)| self.error_at(array, index))
     }
+
+    fn error_at(&self, array: usize, index: usize) -> Error {
+        let names = if let Storage::Bands(_) = self.storage { ["bands"; 3] } else { BLOCK_ARRAYS };
+        Error::NotFinite { array: names[array], index }
+    }
+
+    /// The error for system `s`, whose band has a number that is not finite: an entry, or the one with which a sum of entries overflows.
+    pub(crate) fn named(&self, s: usize) -> Error {
+        if let Some(error) = self.not_finite(s) {
+            return error;
+        }
+        let (arrays, mut found) = (self.arrays(), (0, 0));
+        for i in 0..self.n() {
+            let mut sums: SmallVec<[(usize, T); 16]> = SmallVec::new();
+            self.visit_entries(false, s, i, &mut |array, index, j| {
+                let place = sums.iter().position(|(known, _)| *known == j).unwrap_or_else(|| {
+                    sums.push((j, T::ZERO));
+                    sums.len() - 1
+                });
+                let was_finite = Scalar::is_finite(sums[place].1);
+                sums[place].1 += arrays[array][index];
+                if was_finite && !Scalar::is_finite(sums[place].1) {
+                    found = (array, index);
+                }
+            });
+        }
+        self.error_at(found.0, found.1)
+    }
+}
+
+/// The names of the arrays of blocks.
+const BLOCK_ARRAYS: [&str; 3] = ["sub", "diag", "sup"];
+
+/// Check that an array of length `len` has an entry at each index Σ step·stride, for the numbers of steps and strides `steps`.
+fn check_reach(what: &'static str, steps: &[(usize, usize)], len: usize) -> Result<()> {
+    if steps.iter().any(|(count, _)| *count == 0) {
+        return Ok(());
+    }
+    let last = steps.iter().try_fold(0usize, |sum, (count, stride)| sum.checked_add((count - 1).checked_mul(*stride)?));
+    let needed = last.and_then(|last| last.checked_add(1)).unwrap_or(usize::MAX);
+    if needed > len { Err(Error::Shape { what, expected: needed, got: len }) } else { Ok(()) }
 }

@@ -3,7 +3,6 @@
 mod banded;
 mod banded_batch;
 mod batch;
-mod block_batch;
 mod block_tridiagonal;
 mod column_strides;
 mod csc;
@@ -13,14 +12,13 @@ mod tridiagonal;
 
 pub use banded::Banded;
 pub use banded_batch::BandedBatch;
-pub use bandsolve_kernel::band_lockstep::BandStrides;
+pub use bandsolve_kernel::band_lockstep::{BandStrides, BlockStrides};
 pub use batch::TridiagonalBatch;
-pub use block_batch::BlockStrides;
 pub use block_tridiagonal::BlockTridiagonal;
 pub use column_strides::ColumnStrides;
 pub(crate) use csc::ColumnGroup;
 pub use csc::{Csc, CscMut, Index, IndexWords};
-pub use periodic::PeriodicBands;
+pub use periodic::PeriodicBanded;
 pub(crate) use periodic::RingOrder;
 pub(crate) use shape::{BandSize, BlockSize};
 pub use shape::{Layout, Shape};

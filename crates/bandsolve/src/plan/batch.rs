@@ -14,7 +14,7 @@ use crate::contract::verify::{Report, attention};
 use crate::contract::{Factor, Op, verify};
 use crate::decision::{Decision, Options};
 use crate::error::{Error, Result, check_len};
-use crate::matrix::{Layout, RingOrder, Shape};
+use crate::matrix::{Layout, Shape};
 use crate::memory::{collected, filled, more, places, push};
 use crate::method::Method;
 use crate::partition::partitioned::Partitionable;
@@ -61,8 +61,6 @@ pub struct BatchFactor<'m, T: Scalar> {
     pub(super) decision: Decision,
     /// The factors of each system, if systems are solved one by one.
     pub(super) alone: Option<SystemsAlone<'m, T>>,
-    /// The order in which `systems` have the rows of periodic bands.
-    pub(super) order: Option<RingOrder>,
 }
 
 /// The matrices of a batch, and the kernel that solves them.
@@ -71,8 +69,8 @@ pub(super) trait SystemsOnLanes<T: Scalar>: Debug + Send + Sync {
     fn check_finite(&self) -> Result<()>;
     /// Call `visit` with the column and the value of each entry of row `i` of system `s` of op(A), not conjugated.
     fn visit_row(&self, op: Op, s: usize, i: usize, visit: &mut dyn FnMut(usize, T));
-    /// Index in the arrays of the batch of the entry that an array of system `s` alone has at `index`.
-    fn matrix_index(&self, s: usize, index: usize) -> usize;
+    /// The error for the entry that is not finite, which array `array` of system `s` alone has at `index`.
+    fn not_finite(&self, s: usize, array: &'static str, index: usize) -> Error;
     /// The factors of system `s` by the sequential method.
     fn system(&self, s: usize) -> Result<AnyFactor<'static, T>>;
     /// Measure x of system `s`, and solve it by the sequential method if its error is too large.
@@ -149,11 +147,6 @@ fn take_column(outcome: &mut Report, column: &Report) -> Result<()> {
 }
 
 impl<T: Scalar> BatchFactor<'_, T> {
-    /// The factors of periodic bands, from those of bands that are folded in this order.
-    pub(super) fn in_order(self, order: RingOrder) -> Self {
-        Self { order: Some(order), ..self }
-    }
-
     /// Number of systems, number of unknowns of each, and their order.
     fn size(&self) -> (usize, usize, Layout) {
         match self.decision.shape {
@@ -171,7 +164,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
     fn in_batch(&self, error: Error, s: usize) -> Error {
         match error {
             Error::NotFinite { array: array @ "rhs", index } => Error::NotFinite { array, index: self.index(s, index) },
-            Error::NotFinite { array, index } => Error::NotFinite { array, index: self.systems.matrix_index(s, index) },
+            Error::NotFinite { array, index } => self.systems.not_finite(s, array, index),
             Error::Singular { row } => Error::Singular { row: s * self.size().1 + row },
             other => other,
         }
@@ -251,26 +244,12 @@ impl<T: Scalar> BatchFactor<'_, T> {
         attention(T::Real::EPSILON.to_f64(), Some(rcond), eta, None).map(Arc::from)
     }
 
-    /// Scratch of [`solve_all`](Self::solve_all).
-    fn scratch_of_systems(&self) -> StackReq {
-        let (count, n, _) = self.size();
-        if count * n == 0 {
-            return StackReq::empty();
-        }
-        if let Some(alone) = &self.alone {
-            return alone.scratch();
-        }
-        let of_systems = StackReq::new::<T::Real>(count);
-        let of_threads = self.systems.memory() * self.systems.threads();
-        StackReq::new_aligned::<T::Real>(of_threads, 64).and(of_systems).and(of_systems)
-    }
-
-    /// [`Factor::solve_into_with`] of the systems in their order, compiled once in this crate for each number type.
+    /// [`Factor::solve_into_with`], compiled once in this crate for each number type.
     fn solve_all(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
         let _mode = Standard::enter();
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
-        verify::check_scratch(self.scratch_of_systems(), stack)?;
+        verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
         let decision = self.alone.as_ref().map_or(&self.decision, SystemsAlone::decision);
         let mut outcome = Report::new(decision).with_room(if decision.options.verify { n_rhs } else { 0 })?;
         if rhs.is_empty() {
@@ -390,11 +369,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let count = self.size().0;
         assert!(s < count, "the batch has {count} systems, but system {s} was requested");
         let _mode = Standard::enter();
-        let system = self.systems.system(s)?;
-        Ok(match self.order {
-            Some(order) => system.in_order(order.of_system()),
-            None => system,
-        })
+        self.systems.system(s)
     }
 
     /// Call a function with the factors of each system and return the results in the order of the systems.
@@ -436,11 +411,9 @@ impl<T: Scalar> Inspect<T> for BatchFactor<'_, T> {
 impl<T: Scalar> Probe<T> for BatchFactor<'_, T> {
     fn visit_row(&self, op: Op, i: usize, visit: &mut dyn FnMut(usize, T)) {
         let (count, n, layout) = self.size();
-        let (s, i) = layout.place((count, n), self.order.map_or(i, |order| order.folded_index(i)));
+        let (s, i) = layout.place((count, n), i);
         self.systems.visit_row(op, s, i, &mut |j, v| {
-            let j = self.index(s, j);
-            let j = self.order.map_or(j, |order| order.unfolded_index(j));
-            visit(j, if op == Op::ConjTranspose { Scalar::conj(v) } else { v });
+            visit(self.index(s, j), if op == Op::ConjTranspose { Scalar::conj(v) } else { v });
         });
     }
 
@@ -474,15 +447,20 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
         self.decision.shape
     }
 
-    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        let scratch = self.scratch_of_systems();
-        self.order.map_or(scratch, |_| RingOrder::scratch::<T>(self.shape().rows(), n_rhs).and(scratch))
+    fn solve_scratch(&self, _n_rhs: usize) -> StackReq {
+        let (count, n, _) = self.size();
+        if count * n == 0 {
+            return StackReq::empty();
+        }
+        if let Some(alone) = &self.alone {
+            return alone.scratch();
+        }
+        let of_systems = StackReq::new::<T::Real>(count);
+        let of_threads = self.systems.memory() * self.systems.threads();
+        StackReq::new_aligned::<T::Real>(of_threads, 64).and(of_systems).and(of_systems)
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        let Some(order) = self.order else { return T::by_type::<SolveSystems>((self, op, rhs, x, stack)) };
-        order.solve((self.solve_scratch(self.shape().n_rhs("rhs", rhs.len())?), stack), (rhs, x), |rhs, x, stack| {
-            T::by_type::<SolveSystems>((self, op, rhs, x, stack))
-        })
+        T::by_type::<SolveSystems>((self, op, rhs, x, stack))
     }
 }

@@ -3,27 +3,42 @@
 use crate::contract::verify::Solution;
 use crate::contract::{Factor, Op};
 use crate::decision::{Decision, Options};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::matrix::{BandedBatch, Layout, Shape};
+use crate::memory::zeroed;
 use crate::plan::any::AnyFactor;
 use crate::plan::batch::{BatchFactor, Reals, SystemOutcome, SystemsOnLanes, alone, measure_or_solve};
 use crate::plan::systems_alone::SystemsAlone;
 use crate::plan::{Factorize, Plan};
 use crate::tuning;
-use bandsolve_kernel::band_lockstep::{self, BandOptions, BandSystems};
+use bandsolve_kernel::band_lockstep::{self, BandForm, BandOptions, BandRun, BandSystems};
 use bandsolve_kernel::lockstep::Shared;
 use bandsolve_kernel::{Scalar, by_type};
 use core::ops::Range;
 use std::sync::Arc;
 
-/// The matrices. No factors are stored.
+/// The matrices, and the order in which the kernel reads them. No factors are stored.
 #[derive(Debug)]
 struct BandedSystems<'m, T: Scalar> {
     a: Arc<BandedBatch<'m, T>>,
     options: Options,
+    runs: Vec<BandRun>,
+    rows: Vec<BandRun>,
 }
 
-impl<T: Scalar> BandedSystems<'_, T> {
+impl<'m, T: Scalar> BandedSystems<'m, T> {
+    fn new(a: Arc<BandedBatch<'m, T>>, options: Options) -> Result<Self> {
+        let (runs, rows) = a.runs()?;
+        Ok(Self { a, options, runs, rows })
+    }
+
+    /// The form of the matrices for the kernel.
+    fn form(&self) -> BandForm<'_> {
+        let (lower, upper) = self.a.solved_widths();
+        let (runs, rows) = (&self.runs, &self.rows);
+        BandForm { n: self.a.n(), lower, upper, runs, add: self.a.entries_meet(), gaps: self.a.has_gaps(), rows }
+    }
+
     /// Number of tiles that are staged together. In an interleaved batch, the rows of a tile are far apart, but those of neighbouring
     /// tiles are adjacent.
     fn tiles(&self) -> usize {
@@ -40,18 +55,28 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
         self.a.visit_row(op != Op::Plain, s, i, visit);
     }
 
-    fn matrix_index(&self, s: usize, index: usize) -> usize {
-        let diagonals = self.a.lower() + self.a.upper() + 1;
-        let (j, r) = (index / diagonals, index % diagonals);
-        self.a.matrix_index(s, (j + r - self.a.upper(), j))
+    fn not_finite(&self, s: usize, _array: &'static str, _index: usize) -> Error {
+        self.a.named(s)
     }
 
     fn system(&self, s: usize) -> Result<AnyFactor<'static, T>> {
-        alone(self.a.system(s)?, &self.options)
+        let factor = alone(self.a.system(s)?, &self.options)?;
+        Ok(match self.a.order() {
+            Some(order) => factor.in_order(order),
+            None => factor,
+        })
     }
 
     fn measure_or_solve(&self, decision: &Decision, op: Op, s: usize, d: &[T], x: &mut [T]) -> Result<SystemOutcome> {
-        measure_or_solve(self.a.system(s)?, decision, op, (d, x))
+        let (a, Some(order)) = (self.a.system(s)?, self.a.order()) else {
+            return measure_or_solve(self.a.system(s)?, decision, op, (d, x));
+        };
+        let (mut folded, mut solved) = (zeroed(d.len())?, zeroed(d.len())?);
+        order.fold(d, &mut folded);
+        order.fold(x, &mut solved);
+        let outcome = measure_or_solve(a, decision, op, (&folded, &mut solved));
+        order.unfold(&solved, x);
+        outcome.map_err(|error| order.unfolded(error))
     }
 
     fn group(&self, _op: Op) -> Result<(usize, bool)> {
@@ -66,7 +91,7 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
     }
 
     fn memory(&self) -> usize {
-        band_lockstep::memory::<T>(self.options.sweep_simd(), &self.a.band(), self.tiles())
+        band_lockstep::memory::<T>(self.options.sweep_simd(), &self.form(), self.tiles())
     }
 
     fn solve(
@@ -78,11 +103,12 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
         (out, memory): (&Shared<'_, T>, Reals<T>),
     ) -> Result<bool> {
         let (a, options) = (&self.a, &self.options);
-        let (bands, of_band) = a.storage();
-        let first = a.index(span.start, 0);
+        let (first, system) = (a.index(span.start, 0), a.system_stride());
+        let arrays = a.arrays().map(|array| array.get(span.start * system..).unwrap_or(&[]));
         let systems = BandSystems {
-            shape: a.band(),
-            bands: &bands[span.start * of_band.system..],
+            form: self.form(),
+            arrays: &arrays,
+            system,
             rhs: &rhs[first..],
             strides: a.layout().strides((a.count(), a.n())),
             count: span.len(),
@@ -101,8 +127,8 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
 
 by_type! {
     /// [`BandedSystems`] for each number type, so that no other place compiles them.
-    struct BandedOnLanes<'m>: (Arc<BandedBatch<'m, T>>, Options) => Box<dyn SystemsOnLanes<T> + 'm> =
-        |(a, options)| Box::new(BandedSystems { a, options });
+    struct BandedOnLanes<'m>: (Arc<BandedBatch<'m, T>>, Options) => Result<Box<dyn SystemsOnLanes<T> + 'm>> =
+        |(a, options)| Ok(Box::new(BandedSystems::new(a, options)?));
 }
 
 impl<'a, T: Scalar> Factorize for BandedBatch<'a, T> {
@@ -119,11 +145,14 @@ impl<'a, T: Scalar> Factorize for BandedBatch<'a, T> {
 
     fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<BatchFactor<'a, T>> {
         plan.check_shape(a.shape())?;
-        let fits = a.layout() == Layout::Contiguous && a.storage().1.system > 0;
+        let fits = a.layout() == Layout::Contiguous && a.system_stride() > 0;
         let one = Shape::Banded { n: a.n(), lower: a.lower(), upper: a.upper() };
-        let alone = SystemsAlone::new((fits, a.count()), one, &plan.decision, |s| a.system(s))?;
-        let systems = T::by_type::<BandedOnLanes<'a>>((a, plan.decision.options));
-        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone, order: None })
+        let alone = match a.is_periodic() {
+            true => SystemsAlone::new((fits, a.count()), one, &plan.decision, |s| a.periodic_system(s))?,
+            false => SystemsAlone::new((fits, a.count()), one, &plan.decision, |s| a.system(s))?,
+        };
+        let systems = T::by_type::<BandedOnLanes<'a>>((a, plan.decision.options))?;
+        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone })
     }
 }
 

@@ -10,7 +10,7 @@
 use crate::contract::verify::{Lazy, Solution};
 use crate::contract::{Factor, Op};
 use crate::decision::{Decision, Options, Pivoting};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::matrix::{Layout, Shape, Tridiagonal, TridiagonalBatch};
 use crate::memory::reserved;
 use crate::plan::any::AnyFactor;
@@ -95,8 +95,8 @@ impl<T: Scalar> SystemsOnLanes<T> for TridiagonalSystems<'_, T> {
         }
     }
 
-    fn matrix_index(&self, s: usize, index: usize) -> usize {
-        self.a.matrix_index(s, index)
+    fn not_finite(&self, s: usize, array: &'static str, index: usize) -> Error {
+        Error::NotFinite { array, index: self.a.matrix_index(s, index) }
     }
 
     fn system(&self, s: usize) -> Result<AnyFactor<'static, T>> {
@@ -225,7 +225,7 @@ impl<'a, T: Scalar> Factorize for TridiagonalBatch<'a, T> {
         let one = Shape::Tridiagonal { n: a.n(), periodic: a.is_periodic() };
         let alone = SystemsAlone::new((fits, a.count()), one, &plan.decision, |s| system(&a, s))?;
         let systems = T::by_type::<TridiagonalOnLanes<'a>>((a, plan.decision.options));
-        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone, order: None })
+        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone })
     }
 }
 
@@ -244,7 +244,6 @@ mod tests {
     use super::*;
     use crate::contract::refine::good;
     use crate::contract::verify::{self, Report};
-    use crate::error::Error;
     use crate::pivoted::testing::{OPS, Rng, for_all_scalars};
     use bandsolve_kernel::RealScalar;
     use dyn_stack::PodStack;

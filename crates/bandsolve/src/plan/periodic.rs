@@ -3,9 +3,8 @@
 use crate::contract::Factor;
 use crate::contract::verify::{Report, Solution, check_scratch};
 use crate::error::{Result, check_len};
-use crate::matrix::{Banded, BandedBatch, PeriodicBands, RingOrder};
+use crate::matrix::{Banded, PeriodicBanded, RingOrder};
 use crate::plan::any::AnyFactor;
-use crate::plan::batch::BatchFactor;
 use crate::plan::{Factorize, Plan};
 use bandsolve_kernel::Scalar;
 use dyn_stack::{PodStack, StackReq};
@@ -49,43 +48,30 @@ impl RingOrder {
     }
 }
 
-macro_rules! periodic {
-    ($($matrix:ident $factor:ident;)*) => {$(
-        impl<'a, T: Scalar> Factorize for PeriodicBands<$matrix<'a, T>> {
-            type Scalar = T;
-            type Factor<'m>
-                = $factor<'m, T>
-            where
-                Self: 'm;
-            type OwningFactor = $factor<'a, T>;
+impl<T: Scalar> Factorize for PeriodicBanded<T> {
+    type Scalar = T;
+    type Factor<'m>
+        = AnyFactor<'m, T>
+    where
+        Self: 'm;
+    type OwningFactor = AnyFactor<'static, T>;
 
-            fn factor_with<'m>(&'m self, plan: &Plan) -> Result<$factor<'m, T>> {
-                Ok(self.folded.factor_with(plan)?.in_order(self.order))
-            }
+    fn factor_with<'m>(&'m self, plan: &Plan) -> Result<AnyFactor<'m, T>> {
+        Ok(self.folded.factor_with(plan)?.in_order(self.order))
+    }
 
-            fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<$factor<'a, T>> {
-                let PeriodicBands { folded, order } = Arc::unwrap_or_clone(a);
-                Ok($matrix::factor_shared_with(Arc::new(folded), plan)?.in_order(order))
-            }
-        }
-
-        impl<T: Scalar> PeriodicBands<$matrix<'_, T>> {
-            /// The shape that a [`Plan`] needs: that of the folded form.
-            pub fn shape(&self) -> crate::Shape {
-                self.folded.shape()
-            }
-
-            /// Solve A·x = rhs with the method that [`Method::Auto`](crate::Method::Auto) chooses.
-            ///
-            /// # Errors
-            /// Those of [`Factor`].
-            pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
-                Plan::once(self.shape()).factor(self)?.solve(rhs)
-            }
-        }
-    )*};
+    fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<AnyFactor<'static, T>> {
+        let PeriodicBanded { folded, order } = Arc::unwrap_or_clone(a);
+        Ok(Banded::factor_shared_with(Arc::new(folded), plan)?.in_order(order))
+    }
 }
-periodic! {
-    Banded AnyFactor;
-    BandedBatch BatchFactor;
+
+impl<T: Scalar> PeriodicBanded<T> {
+    /// Solve A·x = rhs with the method that [`Method::Auto`](crate::Method::Auto) chooses.
+    ///
+    /// # Errors
+    /// Those of [`Factor`].
+    pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
+        Plan::once(self.shape()).factor(self)?.solve(rhs)
+    }
 }
