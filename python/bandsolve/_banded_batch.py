@@ -87,8 +87,8 @@ def solve_banded_batch(l_and_u, ab, rhs, *, axis=-1, periodic=False, pivoting="s
     (l + u + 1, 1).
 
     **Cost.** Time is proportional to the number of unknowns times l (l + u). One system is on each SIMD lane, and groups of systems are on each
-    thread. No factors are stored. Periodic matrices are copied to bands with 2 max(l, u) diagonals on each side, by the order 0, n - 1, 1, n - 2, …
-    of the unknowns. Entries of `ab` that are in the same row and column, for n ≤ l + u, are added.
+    thread. No factors are stored. Periodic matrices are solved as bands with 2 max(l, u) diagonals on each side, in the order 0, n - 1, 1, n - 2, … of
+    the unknowns. Entries of `ab` that are in the same row and column, for n ≤ l + u, are added.
 
     **Accuracy.** The solver verifies every system. It solves a system with a backward error above 8 ε again, by itself, with pivoting.
 

@@ -269,8 +269,11 @@ def solve_block_tridiagonal_batch(sub, diag, sup, rhs, *, periodic=False, padded
 
     Notes
     -----
-    **Cost.** The matrices are copied to bands with 2 b - 1 diagonals on each side, and those of periodic systems, in the order 0, n - 1, 1, n - 2, … of
-    block rows, to bands with 3 b - 1. One system is on each SIMD lane, and groups of systems are on each thread. No factors are stored.
+    **Cost.** The matrices are solved as bands with 2 b - 1 diagonals on each side, those of periodic systems, in the order 0, n - 1, 1, n - 2, … of
+    block rows, as bands with 3 b - 1. One system is on each SIMD lane, and groups of systems are on each thread. No factors are stored.
+
+    **Copies.** The function reads arrays in C order where they are. Other arrays, `sub` and `sup` with n - 1 blocks, and matrices whose leading axes
+    broadcast, are copied; a single matrix for all systems is not.
 
     **Accuracy.** The solver verifies every system. It solves a system with a backward error above 8 ε again, by itself, with pivoting.
 
