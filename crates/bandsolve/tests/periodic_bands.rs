@@ -247,7 +247,7 @@ fn inspection() {
             assert!(error <= bound * size && expert.componentwise_errors[k] < 1e-14, "{n}: {error:e}, {expert:?}");
         }
         // The batch of this system and another one.
-        let twice = [&bands[..], &vec![1.0, 1.0, 9.0, 1.0, 1.0].repeat(n)].concat();
+        let twice = [&bands[..], &[1.0, 1.0, 9.0, 1.0, 1.0].repeat(n)].concat();
         let batch = BandedBatch::contiguous(2, n, (2, 2), &twice).unwrap().periodic().unwrap();
         let lu = Plan::new(batch.shape()).factor(&batch).unwrap();
         assert_eq!(lu.system(0).unwrap().determinant(), Ok(theirs_of(&a)));

@@ -92,7 +92,8 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
 
     /// The largest number of rows of a block, of open or of periodic systems.
     pub const fn max_block(periodic: bool) -> usize {
-        let rows = if periodic { (Self::MAX_DIAGONALS + 1) / 3 } else { (Self::MAX_DIAGONALS + 1) / 2 };
+        // Periodic blocks have 3·block − 1 diagonals on each side, others 2·block − 1.
+        let rows = (Self::MAX_DIAGONALS + 1) / if periodic { 3 } else { 2 };
         if rows < SMALL_BLOCK_MAX { rows } else { SMALL_BLOCK_MAX }
     }
 
