@@ -311,6 +311,7 @@ def main():
     calls = [lambda: bandsolve.solve_batch(sub, diag, sup, rhs, padded=True), loop]
     line(f"solve_batch, {count} systems of {n} rows", *times(calls, args.seconds), "a loop of solve_banded")
     batches_of_bands(count, n, args.seconds)
+    batches_of_rings_and_blocks(args.seconds)
 
 
 def batches_of_bands(count, n, seconds):
@@ -340,6 +341,50 @@ def batches_of_bands(count, n, seconds):
         line(f"solve_banded_batch, {count} of {n} rows", own, peer, name)
         line("the same, side by side in memory", interleaved, peer, name)
         line("solve_banded, as a batch", drop_in, peer, name)
+
+
+def batches_of_rings_and_blocks(seconds):
+    """Periodic bands and block tridiagonal systems with a matrix each, beside SciPy one by one: by the Woodbury formula, and as bands."""
+    from scipy.linalg import solve_banded
+
+    rng = np.random.default_rng(1)
+    count, n, k = 512, 256, 2
+    ab, rhs = rng.uniform(-1, 1, (count, 2 * k + 1, n)), rng.random((count, n))
+    ab[:, k] += 2 * k + 2
+    rows, columns = np.arange(2 * k + 1)[:, None], np.arange(n)
+    wrapped = (columns + rows - k < 0) | (columns + rows - k >= n)
+
+    def woodbury(a, b):
+        # a = open band + U Vᵀ, with a column of U for each of the rows at both ends.
+        ends = np.r_[0:k, n - k:n]
+        unit, entries = np.zeros((n, 2 * k)), np.zeros((n, 2 * k))
+        unit[ends, np.arange(2 * k)] = 1
+        for r, j in zip(*np.nonzero(wrapped)):
+            entries[j, np.flatnonzero(ends == (j + r - k) % n)[0]] = a[r, j]
+        y = solve_banded((k, k), a, np.column_stack([b, unit]))
+        return y[:, 0] - y[:, 1:] @ np.linalg.solve(np.eye(2 * k) + entries.T @ y[:, 1:], entries.T @ y[:, 0])
+
+    assert np.allclose(woodbury(ab[0], rhs[0]), bandsolve.solve_banded((k, k), ab[0], rhs[0], periodic=True))
+    own, peer = times([lambda: bandsolve.solve_banded_batch((k, k), ab, rhs, periodic=True), lambda: [woodbury(*one) for one in zip(ab, rhs)]], seconds)
+    line(f"solve_banded_batch, periodic, {n} rows", own, peer, "a loop of Woodbury formulas")
+    for b in (2, 4, 8):
+        count, n = 512, 64
+        sub, diag, sup = rng.uniform(-1, 1, (3, count, n, b, b))
+        diag += 4 * b * np.eye(b)
+        rhs, bands = rng.random((count, n, b)), np.zeros((count, 4 * b - 1, n * b))
+        for r in range(b):
+            for c in range(b):
+                bands[:, 2 * b - 1 + r - c, c::b] = diag[:, :, r, c]
+                bands[:, 3 * b - 1 + r - c, c::b][:, :-1] = sub[:, 1:, r, c]
+                bands[:, b - 1 + r - c, c::b][:, 1:] = sup[:, :-1, r, c]
+
+        def loop():
+            return [solve_banded((2 * b - 1, 2 * b - 1), *one) for one in zip(bands, rhs.reshape(count, -1))]
+
+        x = bandsolve.solve_block_tridiagonal_batch(sub, diag, sup, rhs, padded=True)
+        assert np.allclose(x.reshape(count, -1), loop())
+        calls = [lambda: bandsolve.solve_block_tridiagonal_batch(sub, diag, sup, rhs, padded=True), loop]
+        line(f"solve_block_tridiagonal_batch, blocks of {b}", *times(calls, seconds), "a loop of solve_banded")
 
 
 if __name__ == "__main__":

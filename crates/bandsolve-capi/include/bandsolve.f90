@@ -1873,7 +1873,7 @@ contains
 
   ! One banded system in each column of rhs(n, count). ab(kl + ku + 1, n, count) is LAPACK's band storage without the rows
   ! for fill-in: ab(ku + 1 + i - j, j, s) is entry (i, j) of system s. If the last dimension of ab is 1, all systems have
-  ! the same matrix. kl and ku are at most 8.
+  ! the same matrix. kl and ku are at most 15.
   subroutine gbsv_batch_s(kl, ku, ab, rhs, status)
     integer, intent(in) :: kl, ku
     real(c_float), intent(in), contiguous :: ab(:, :, :)
@@ -2356,7 +2356,7 @@ contains
 
   ! One banded system in each column of rhs(n, count). ab(kl + ku + 1, n, count) is LAPACK's band storage without the rows
   ! for fill-in: ab(ku + 1 + i - j, j, s) is entry (i, j) of system s. If the last dimension of ab is 1, all systems have
-  ! the same matrix. kl and ku are at most 8.
+  ! the same matrix. kl and ku are at most 15.
   subroutine gbsv_batch_d(kl, ku, ab, rhs, status)
     integer, intent(in) :: kl, ku
     real(c_double), intent(in), contiguous :: ab(:, :, :)
@@ -2839,7 +2839,7 @@ contains
 
   ! One banded system in each column of rhs(n, count). ab(kl + ku + 1, n, count) is LAPACK's band storage without the rows
   ! for fill-in: ab(ku + 1 + i - j, j, s) is entry (i, j) of system s. If the last dimension of ab is 1, all systems have
-  ! the same matrix. kl and ku are at most 8.
+  ! the same matrix. kl and ku are at most 15.
   subroutine gbsv_batch_c(kl, ku, ab, rhs, status)
     integer, intent(in) :: kl, ku
     complex(c_float_complex), intent(in), contiguous :: ab(:, :, :)
@@ -3322,7 +3322,7 @@ contains
 
   ! One banded system in each column of rhs(n, count). ab(kl + ku + 1, n, count) is LAPACK's band storage without the rows
   ! for fill-in: ab(ku + 1 + i - j, j, s) is entry (i, j) of system s. If the last dimension of ab is 1, all systems have
-  ! the same matrix. kl and ku are at most 8.
+  ! the same matrix. kl and ku are at most 15.
   subroutine gbsv_batch_z(kl, ku, ab, rhs, status)
     integer, intent(in) :: kl, ku
     complex(c_double_complex), intent(in), contiguous :: ab(:, :, :)

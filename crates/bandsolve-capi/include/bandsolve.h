@@ -2294,7 +2294,7 @@ bandsolve_status_t bandsolve_scgttrf_batch(int64_t n,
                                            bandsolve_factor_t factor);
 
 /**
- * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 8 each.
+ * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 15 each.
  *
  * Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
  *
@@ -2749,7 +2749,7 @@ bandsolve_status_t bandsolve_dcgttrf_batch(int64_t n,
                                            bandsolve_factor_t factor);
 
 /**
- * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 8 each.
+ * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 15 each.
  *
  * Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
  *
@@ -3204,7 +3204,7 @@ bandsolve_status_t bandsolve_ccgttrf_batch(int64_t n,
                                            bandsolve_factor_t factor);
 
 /**
- * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 8 each.
+ * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 15 each.
  *
  * Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
  *
@@ -3659,7 +3659,7 @@ bandsolve_status_t bandsolve_zcgttrf_batch(int64_t n,
                                            bandsolve_factor_t factor);
 
 /**
- * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 8 each.
+ * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 15 each.
  *
  * Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
  *

@@ -63,14 +63,14 @@ pub struct BandedBatch<'a, T: Scalar> {
     /// How many places below and above its own a place is coupled with.
     widths: (usize, usize),
     periodic: bool,
-    storage: Storage,
+    strides: EntryStrides,
     /// The array of bands, or those of blocks.
     arrays: [Cow<'a, [T]>; 3],
 }
 
 /// Where the entries are in the arrays.
 #[derive(Debug, Clone, Copy)]
-enum Storage {
+enum EntryStrides {
     Bands(BandStrides),
     Blocks(BlockStrides),
 }
@@ -153,8 +153,8 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         let steps = [(count, strides.system), (n, strides.column), (lower + upper + 1, strides.diagonal)];
         check_reach("bands", &steps, bands.len())?;
         let arrays = [Cow::Borrowed(bands), Cow::Borrowed(&[][..]), Cow::Borrowed(&[][..])];
-        let storage = Storage::Bands(strides);
-        Ok(Self { count, layout, places: n, block: 1, widths: (lower, upper), periodic: false, storage, arrays })
+        let strides = EntryStrides::Bands(strides);
+        Ok(Self { count, layout, places: n, block: 1, widths: (lower, upper), periodic: false, strides, arrays })
     }
 
     /// `count` block tridiagonal matrices of `block_rows` block rows, with blocks of at most 8 rows, over the arrays `sub`, `diag` and `sup`.
@@ -196,9 +196,9 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
             check_len(what, arrays[0].len(), array.len())?;
             check_reach(what, &steps, array.len())?;
         }
-        let storage = Storage::Blocks(strides);
+        let strides = EntryStrides::Blocks(strides);
         let arrays = arrays.map(Cow::Borrowed);
-        Ok(Self { count, layout, places: block_rows, block, widths: (1, 1), periodic: false, storage, arrays })
+        Ok(Self { count, layout, places: block_rows, block, widths: (1, 1), periodic: false, strides, arrays })
     }
 
     /// The periodic systems with these arrays, in which no entry is ignored: all indices of A count modulo n, as in [`PeriodicBanded`].
@@ -219,12 +219,12 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn periodic(self) -> Result<Self> {
-        let (what, most, got) = match self.storage {
-            Storage::Bands(_) => {
+        let (what, most, got) = match self.strides {
+            EntryStrides::Bands(_) => {
                 let what = "the number of diagonals on one side of a batch of periodic bands";
                 (what, Self::MAX_PERIODIC_DIAGONALS, self.widths.0.max(self.widths.1))
             }
-            Storage::Blocks(_) => {
+            EntryStrides::Blocks(_) => {
                 ("the number of rows of a block of a periodic batch", Self::max_block(true), self.block)
             }
         };
@@ -243,14 +243,14 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
 
     /// Number of diagonals below and above the main one of the bands that are solved.
     pub(crate) fn solved_widths(&self) -> (usize, usize) {
-        match (self.storage, self.periodic) {
-            (Storage::Bands(_), false) => self.widths,
-            (Storage::Bands(_), true) => {
+        match (self.strides, self.periodic) {
+            (EntryStrides::Bands(_), false) => self.widths,
+            (EntryStrides::Bands(_), true) => {
                 let width = folded_width(self.places, self.widths);
                 (width, width)
             }
             // Neighbors on a ring are at most two places apart.
-            (Storage::Blocks(_), periodic) => {
+            (EntryStrides::Blocks(_), periodic) => {
                 let width = (if periodic { 3 } else { 2 }) * self.block - 1;
                 (width, width)
             }
@@ -290,9 +290,9 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
 
     /// The distance in the arrays from one system to the next.
     pub(crate) fn system_stride(&self) -> usize {
-        match self.storage {
-            Storage::Bands(strides) => strides.system,
-            Storage::Blocks(strides) => strides.system,
+        match self.strides {
+            EntryStrides::Bands(strides) => strides.system,
+            EntryStrides::Blocks(strides) => strides.system,
         }
     }
 
@@ -319,7 +319,7 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
 
     /// Whether the bands that are solved have places that no entry reaches.
     pub(crate) fn has_gaps(&self) -> bool {
-        self.periodic || matches!(self.storage, Storage::Blocks(_))
+        self.periodic || matches!(self.strides, EntryStrides::Blocks(_))
     }
 
     /// The place that is `delta` places after `t`.
@@ -370,8 +370,8 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     pub(crate) fn runs(&self) -> Result<(Vec<BandRun>, Vec<BandRun>)> {
         let (lower, b) = (self.solved_widths().0, self.block);
         let (mut runs, mut rows) = (Vec::new(), Vec::new());
-        match self.storage {
-            Storage::Bands(strides) => {
+        match self.strides {
+            EntryStrides::Bands(strides) => {
                 for r in 0..=self.widths.0 + self.widths.1 {
                     // Column t has an entry in row t + r − upper.
                     for Segment { start, len, own: column, other: row } in
@@ -383,7 +383,7 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
                     }
                 }
             }
-            Storage::Blocks(strides) => {
+            EntryStrides::Blocks(strides) => {
                 let by_rows = strides.column == 1;
                 for array in 0..3 {
                     for Segment { start, len, own: row, other: column } in self.segments(array as isize - 1) {
@@ -422,8 +422,8 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// Call `visit` with the array, the index in it, and the column of each entry of row `i` of system `s` of A, or of Aᵀ if `transposed`.
     fn visit_entries(&self, transposed: bool, s: usize, i: usize, visit: &mut dyn FnMut(usize, usize, usize)) {
         let (b, (lower, upper)) = (self.block, self.widths);
-        match self.storage {
-            Storage::Bands(BandStrides { system, column, diagonal }) => {
+        match self.strides {
+            EntryStrides::Bands(BandStrides { system, column, diagonal }) => {
                 for step in 0..=lower + upper {
                     let r = if transposed { step } else { lower + upper - step };
                     let below = r as isize - upper as isize;
@@ -433,7 +433,7 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
                     }
                 }
             }
-            Storage::Blocks(BlockStrides { system, block, row, column }) => {
+            EntryStrides::Blocks(BlockStrides { system, block, row, column }) => {
                 for step in 0..3 {
                     let array = if transposed { 2 - step } else { step };
                     let delta = array as isize - 1;
@@ -474,14 +474,14 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn try_into_owned(self) -> Result<BandedBatch<'static, T>> {
-        let Self { count, layout, places, block, widths, periodic, storage, arrays } = self;
+        let Self { count, layout, places, block, widths, periodic, strides, arrays } = self;
         let own = |array: Cow<'a, [T]>| match array {
             Cow::Owned(array) => Ok(Cow::Owned(array)),
             Cow::Borrowed(array) => copied(array).map(Cow::Owned),
         };
         let [first, second, third] = arrays;
         let arrays = [own(first)?, own(second)?, own(third)?];
-        Ok(BandedBatch { count, layout, places, block, widths, periodic, storage, arrays })
+        Ok(BandedBatch { count, layout, places, block, widths, periodic, strides, arrays })
     }
 
     /// A copy of system `s` as a band. A periodic system is folded, as [`PeriodicBanded::folded`] is; that of blocks by its block rows.
@@ -536,7 +536,7 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     }
 
     fn error_at(&self, array: usize, index: usize) -> Error {
-        let names = if let Storage::Bands(_) = self.storage { ["bands"; 3] } else { BLOCK_ARRAYS };
+        let names = if let EntryStrides::Bands(_) = self.strides { ["bands"; 3] } else { BLOCK_ARRAYS };
         Error::NotFinite { array: names[array], index }
     }
 
