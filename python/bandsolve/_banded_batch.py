@@ -32,7 +32,7 @@ def solve_banded_batch(l_and_u, ab, rhs, *, axis=-1, periodic=False, pivoting="s
     axis : int or str, default -1
         The axis of `rhs` along which the rows of a system run. If `rhs` is a DataArray of xarray, `axis` may be the name of a dimension.
     periodic : bool, default False
-        Solve with periodic matrices, whose first and last unknowns are neighbours: all entries of `ab` count, and ``ab[..., r, j]`` is in row
+        Solve with periodic matrices, whose first and last unknowns are neighbors: all entries of `ab` count, and ``ab[..., r, j]`` is in row
         (j + r - u) mod n.
     pivoting : str, default "scaled-partial"
         How the solver chooses pivot rows: "scaled-partial", "partial" or "none", see `bandsolve.solve_tridiagonal`.

@@ -1,7 +1,6 @@
 """Block tridiagonal systems."""
 
 import math
-import re
 from contextlib import contextmanager
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._arguments import check_on_host
 from bandsolve._bandsolve import any_on_gpu, as_array
-from bandsolve._batch import named_entries
+from bandsolve._batch import first_where, named_entries
 from bandsolve._labels import keeps_labels_of
 
 _SLICES = "Pass sub[1:] and sup[:-1]."
@@ -224,7 +223,7 @@ def solve_block_tridiagonal_batch(sub, diag, sup, rhs, *, periodic=False, padded
         Blocks below the diagonal: ``sub[..., i, :, :]`` is in block row i + 1 and block column i. With `periodic` or `padded`, `sub` has n blocks
         along its third last axis, and ``sub[..., i, :, :]`` is in block row i.
     diag : (..., n, b, b) array_like
-        Blocks on the diagonal, of at most 8 rows, of periodic systems at most 5.
+        Blocks on the diagonal. They have at most 8 rows. Those of periodic systems have at most 5.
     sup : (..., n - 1, b, b) array_like
         Blocks above the diagonal: ``sup[..., i, :, :]`` is in block row i and block column i + 1. With `periodic` or `padded`, `sup` has n blocks.
     rhs : (..., n, b) array_like
@@ -248,7 +247,7 @@ def solve_block_tridiagonal_batch(sub, diag, sup, rhs, *, periodic=False, padded
     Returns
     -------
     x : ndarray, shape of rhs
-        The solutions.
+        The solutions. x has the labels of `rhs` if `rhs` is a DataFrame of pandas or a DataArray of xarray.
     report : Report
         Only with ``full_output=True``. The backward error is the largest of all systems. `Report.fallback_systems` lists the systems that needed
         repair.
@@ -258,7 +257,8 @@ def solve_block_tridiagonal_batch(sub, diag, sup, rhs, *, periodic=False, padded
     ValueError
         The shapes do not fit together, an entry is NaN or infinite, or an option is unknown.
     numpy.linalg.LinAlgError
-        A matrix is singular. The message counts the systems in the order of `numpy.ndindex` over the leading axes of `rhs`.
+        A matrix is singular. The message counts the systems in the order of `numpy.ndindex` over the leading axes of `rhs`, and the rows of a system
+        from 0 to n b - 1.
     MemoryError
         The memory is not sufficient.
 
@@ -269,11 +269,11 @@ def solve_block_tridiagonal_batch(sub, diag, sup, rhs, *, periodic=False, padded
 
     Notes
     -----
-    **Cost.** The matrices are solved as bands with 2 b - 1 diagonals on each side, those of periodic systems, in the order 0, n - 1, 1, n - 2, … of
-    block rows, as bands with 3 b - 1. One system is on each SIMD lane, and groups of systems are on each thread. No factors are stored.
+    **Cost.** The solver treats the matrices as bands with 2 b - 1 diagonals on each side. Periodic matrices become bands with 3 b - 1 diagonals, in the
+    order 0, n - 1, 1, n - 2, … of the block rows. One system is on each SIMD lane, and groups of systems are on each thread. No factors are stored.
 
-    **Copies.** The function reads arrays in C order where they are. Other arrays, `sub` and `sup` with n - 1 blocks, and matrices whose leading axes
-    broadcast, are copied; a single matrix for all systems is not.
+    **Copies.** The function reads arrays in C order and with the number type of x where they are. It copies all others, `sub` and `sup` with n - 1
+    blocks, and matrices whose leading axes broadcast. It does not copy a single matrix for all systems.
 
     **Accuracy.** The solver verifies every system. It solves a system with a backward error above 8 ε again, by itself, with pivoting.
 
@@ -315,7 +315,8 @@ def solve_block_tridiagonal_batch(sub, diag, sup, rhs, *, periodic=False, padded
             shapes = ", ".join(str(blocks.shape[:-3]) for blocks in arrays)
             raise ValueError(f"sub, diag and sup have the leading axes {shapes}, expected axes that broadcast to those of rhs, {systems}") from None
     flat = [blocks.reshape(-1, n, b, b) if blocks.size else np.empty((count, n, b, b), blocks.dtype) for blocks in arrays]
-    with named_entries(rhs=rhs), _named_block_entries(dict(zip(("sub", "diag", "sup"), arrays)), 0 if full else 1):
+    ignored = dict(sub=0, sup=n - 1) if padded and not periodic and n > 0 else {}
+    with named_entries(rhs=rhs), _named_block_entries(dict(sub=sub, diag=diag, sup=sup), ignored):
         x, report = _bandsolve.solve_block_batch(*flat, rhs.reshape(count, n * b), periodic=bool(periodic), pivoting=pivoting, verify=verify,
                                                  threads=threads, transpose=transpose, full_output=True)
     x = x.reshape(rhs.shape)
@@ -330,15 +331,18 @@ def _by_block_row(blocks, before, full):
 
 
 @contextmanager
-def _named_block_entries(arrays, shift):
-    """Name a NaN or infinity by its indices in the caller's array. `shift` is the block row of the first block of `sub`."""
+def _named_block_entries(arrays, ignored):
+    """Name a NaN or infinity by its indices in the caller's array. `ignored` has the number of the block that is ignored, by the name of its array."""
     try:
         yield
     except ValueError as error:
-        found = re.match(r"(sub|diag|sup)\[(\d+)\] is not finite", str(error))
-        if not found:
+        name = str(error).partition("[")[0]
+        if name not in arrays:
             raise
-        name, array = found[1], arrays[found[1]]
-        place = [int(k) for k in np.unravel_index(int(found[2]), array.shape)]
-        place[-3] -= shift if name == "sub" else 0
-        raise ValueError(f"{name}[{', '.join(map(str, place))}] is not finite") from None
+        bad = ~np.isfinite(arrays[name])
+        if name in ignored:
+            bad[..., ignored[name], :, :] = False
+        place = first_where(bad)
+        if place is None:
+            raise
+        raise ValueError(f"{name}[{place}] is not finite") from None

@@ -111,9 +111,10 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     overwrite_b : bool, default False
         Write x to `b` if `b` is an array of the type and in the memory order of x, and l ≤ 1 and u ≤ 1. Else x is a new array.
     check_finite : bool, default True
-        Raise a `ValueError` for NaN and infinities, and verify x. With False, the function does neither.
+        Raise a `ValueError` for NaN and infinities, and verify x. With False, the function does neither, but raises a `ValueError` for them in the
+        `ab` of a periodic matrix with l or u above 1.
     periodic : bool, default False
-        Solve with a periodic matrix, whose first and last unknowns are neighbours: all entries of `ab` count, and ``ab[r, j]`` is in row
+        Solve with a periodic matrix, whose first and last unknowns are neighbors: all entries of `ab` count, and ``ab[r, j]`` is in row
         (j + r - u) mod n. SciPy does not have this option.
 
     Returns
@@ -151,9 +152,10 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
             l2  d3
     ```
 
-    **Cost.** Time and memory are proportional to n. The function solves matrices with l ≤ 1 and u ≤ 1 as tridiagonal systems. With ``periodic=True``,
-    it copies all others to bands with 2 max(l, u) diagonals on each side, by the order 0, n - 1, 1, n - 2, … of the unknowns. It checks all entries of
-    `ab` then, also without `check_finite`. If n ≤ l + u, entries of `ab` that are in the same row and column are added.
+    **Cost.** Time and memory are proportional to n. The function solves matrices with l ≤ 1 and u ≤ 1 as tridiagonal systems.
+
+    **Periodic matrices** with more diagonals are solved as bands with 2 max(l, u) diagonals on each side, in the order 0, n - 1, 1, n - 2, … of the
+    unknowns. If n ≤ l + u, entries of `ab` in the same row and column are added.
 
     **Batches.** If l ≤ 15 and u ≤ 15 (7 for periodic matrices), and each system has at most 4 right-hand sides, all systems are solved at once, as by `bandsolve.solve_batch` and
     `bandsolve.solve_banded_batch`. These functions take other memory orders without copies. If there is one matrix, it is factored once, and copies of
@@ -350,5 +352,5 @@ def factor_banded(l_and_u, ab, *, periodic=False, method="auto", pivoting="scale
         if periodic:
             raise ValueError("periodic is True, expected False: a device solves open bands only")
         return gpu.factor_banded((lower, upper), ab, method=method, pivoting=pivoting, verify=verify, device=device)
-    return _bandsolve.factor_banded(lower, upper, ab, periodic=periodic, method=method, pivoting=pivoting, verify=verify,
+    return _bandsolve.factor_banded(lower, upper, ab, periodic=bool(periodic), method=method, pivoting=pivoting, verify=verify,
                                     threads=threads, device=device)

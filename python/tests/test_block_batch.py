@@ -94,6 +94,7 @@ def test_wrong_arguments():
         (ValueError, r"^sub\[1, 2, 0, 1, 0\] is not finite$", lambda: call(changed(sub, (1, 2, 0, 1, 0), np.nan), diag, sup, rhs)),
         (ValueError, r"^diag\[2, 3, 4, 0, 1\] is not finite$", lambda: call(sub, changed(diag, (2, 3, 4, 0, 1), np.inf), sup, rhs)),
         (ValueError, r"^sup\[0, 0, 3, 1, 1\] is not finite$", lambda: call(sub, diag, changed(sup, (0, 0, 3, 1, 1), np.nan), rhs)),
+        (ValueError, r"^diag\[2, 1, 1\] is not finite$", lambda: call(sub, changed(diag[0, 0], (2, 1, 1), np.nan), sup, rhs)),
         (ValueError, r"^rhs\[2, 0, 1, 1\] is not finite$", lambda: call(sub, diag, sup, changed(rhs, (2, 0, 1, 1), np.nan))),
         (ValueError, r"rhs has the shape \(3, 4, 5\), expected \(..., 5, 2\)", lambda: call(sub, diag, sup, rhs[..., 0])),
         (ValueError, r"diag has blocks of 9 rows, expected 1 to 8", lambda: call(*np.ones((3, 1, 9, 9)), np.ones((1, 9)), padded=True)),
@@ -106,6 +107,14 @@ def test_wrong_arguments():
     ]:
         with pytest.raises(kind, match=message):
             run()
+
+
+def test_labels():
+    pandas = pytest.importorskip("pandas")
+    sub, diag, sup = systems(np.random.default_rng(5), (), 4, 2)
+    rhs = pandas.DataFrame(np.ones((4, 2)), index=list("abcd"), columns=["u", "v"])
+    x = bandsolve.solve_block_tridiagonal_batch(sub, diag, sup, rhs, padded=True)
+    assert list(x.index) == list("abcd") and list(x.columns) == ["u", "v"]
 
 
 def test_empty():

@@ -129,6 +129,16 @@ def test_wrong_arguments():
         bandsolve.solve_banded((2, 2), bad, rhs, periodic=True)
     with pytest.raises(np.linalg.LinAlgError, match="system 1 is singular: no pivot in row 7"):
         bandsolve.solve_banded_batch((2, 2), np.stack([np.where(np.arange(12) == 7, 1, bad), bad]), np.ones((2, 12)), periodic=True)
+    huge = np.zeros((5, 3))
+    huge[2], huge[0], huge[3] = 1, 1e308, 1e308
+    for call in (lambda: bandsolve.solve_banded_batch((2, 2), huge, np.ones((9, 3)), periodic=True),
+                 lambda: bandsolve.solve_banded((2, 2), huge, np.ones(3), periodic=True)):
+        with pytest.raises(ValueError, match="the periodic matrix has entries that meet in row . and column ., whose sum overflows"):
+            call()
+    definite = np.repeat([[1.0], [-4], [9], [-4], [1]], 60, axis=1)
+    definite[2, 50] = -50
+    with pytest.raises(np.linalg.LinAlgError, match="row 50"):
+        bandsolve.factor_banded((2, 2), definite, periodic=True, method="cholesky")
     rhs[5] = np.inf
     with pytest.raises(ValueError, match=r"rhs\[5\] is not finite"):
         bandsolve.factor_banded((2, 2), np.where(bad == 0, 1, bad), periodic=True).solve(rhs)

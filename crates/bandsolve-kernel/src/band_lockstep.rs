@@ -155,9 +155,20 @@ impl BandRun {
 
     /// Whether all numbers have places in a matrix of this form. Rows, columns and entries are linear, so that four numbers show it.
     fn is_inside(&self, form: &BandForm<'_>) -> bool {
-        let corners = [0, self.outer - 1].map(|o| [0, self.count - 1].map(|e| self.place(o, e)));
-        corners.as_flattened().iter().all(|(_, row, k)| {
-            *row < form.n && *k <= form.q() && (form.lower..form.n + form.lower).contains(&(row + k))
+        let at = |first: usize, steps: [(isize, usize); 2]| {
+            let step = |(step, count): (isize, usize)| step.checked_mul(isize::try_from(count).ok()?);
+            let [outer, inner] = steps.map(step);
+            first.checked_add_signed(outer?.checked_add(inner?)?)
+        };
+        [0, self.outer - 1].iter().all(|o| {
+            [0, self.count - 1].iter().all(|e| {
+                let row = at(self.row, [(self.outer_row, *o), (self.step_row, *e)]);
+                let k = at(self.k, [(self.outer_k, *o), (self.step_k, *e)]);
+                let inside = |row: usize, k: usize| {
+                    row < form.n && k <= form.q() && (form.lower..form.n + form.lower).contains(&(row + k))
+                };
+                row.zip(k).is_some_and(|(row, k)| inside(row, k))
+            })
         })
     }
 }
@@ -426,12 +437,12 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
         self.pivots.wrapping_add((c * (self.q() + 1) + j) * Self::REALS * V::W)
     }
 
-    /// Set to zero what lies outside of the matrix, and x before and after it; with `all`, the matrix, too.
+    /// Set the entries outside of the matrix to zero, and x before and after it. `all`: set the entries of the matrix to zero, too.
     #[inline(always)]
     fn clear(&self, all: bool) {
         let (n, q, zero) = (self.n, self.q(), T::Element::<V>::splat(T::Real::ZERO));
-        let upper = if all { n } else { self.upper };
-        for i in (0..self.lower().min(n)).chain(n.saturating_sub(upper)..n) {
+        let (above, below) = if all { (0, n) } else { (self.lower().min(n), self.upper) };
+        for i in (0..above).chain(n.saturating_sub(below)..n) {
             for k in 0..=q {
                 self.store(self.row(i, k), zero);
             }

@@ -221,5 +221,6 @@ fn sizes_at_the_limits() {
     // Blocks of a ring that meet may overflow.
     let huge = BandedBatch::from_blocks(1, (1, 1), Layout::Contiguous, strides, [&[1e308]; 3]).unwrap();
     let huge = huge.periodic().unwrap();
-    assert_eq!(huge.solve(&[1.0]).unwrap_err(), Error::NotFinite { array: "diag", index: 0 });
+    let error = huge.solve(&[1.0]).unwrap_err();
+    assert!(error.to_string().contains("row 0 and column 0, whose sum overflows"), "{error}");
 }

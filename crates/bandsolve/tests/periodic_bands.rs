@@ -299,7 +299,10 @@ fn empty_systems_wrong_lengths_and_scratch() {
     let a = Banded::new(2, 3, 4, &[1.0; 16]).unwrap().periodic().unwrap();
     assert_eq!(a.folded().storage().0, [0.0, 4.0, 4.0, 4.0, 4.0, 0.0]);
     let huge = Banded::new(1, 1, 1, &[1e308; 3]).unwrap().periodic().unwrap_err();
-    assert_eq!(huge, Error::NotFinite { array: "bands", index: 1 });
+    assert!(huge.to_string().contains("row 0 and column 0, whose sum overflows"), "{huge}");
+    let huge = BandedBatch::contiguous(1, 1, (1, 1), &[1e308; 3]).unwrap().periodic().unwrap();
+    let error = huge.solve(&[1.0]).unwrap_err();
+    assert!(error.to_string().contains("row 0 and column 0, whose sum overflows"), "{error}");
 
     let a = Banded::new(6, 1, 1, &[1.0, 4.0, 1.0].repeat(6)).unwrap().periodic().unwrap();
     let lu = Plan::new(a.shape()).factor(&a).unwrap();
@@ -311,4 +314,45 @@ fn empty_systems_wrong_lengths_and_scratch() {
     let mut in_place = [6.0; 12];
     lu.solve_in_place(&mut in_place).unwrap();
     assert!(in_place.iter().all(|v| (v - 1.0f64).abs() < 1e-15));
+}
+
+/// Entries that meet are added in the order of the array, alone and in batches of any size.
+#[test]
+fn entries_that_meet_are_added_in_order() {
+    let mut bands = [0.0; 7 * 3];
+    for column in bands.chunks_mut(7) {
+        (column[0], column[3], column[6]) = (1.0, -1e16, 1e16);
+    }
+    let alone = Banded::new(3, 3, 3, &bands).unwrap().periodic().unwrap();
+    assert_eq!(alone.solve(&[1.0; 3]).unwrap_err(), Error::Singular { row: 0 });
+    // In the other order, the sum is 1. From 5 systems on, they are on lanes.
+    bands.chunks_mut(7).for_each(|column| column.reverse());
+    for count in [1, 5] {
+        let all = bands.repeat(count);
+        let batch = BandedBatch::contiguous(count, 3, (3, 3), &all).unwrap().periodic().unwrap();
+        assert!(batch.solve(&vec![1.0; 3 * count]).unwrap().values.iter().all(|v: &f64| *v == 1.0), "{count}");
+        let lu = Plan::new(batch.shape()).factor(&batch).unwrap();
+        assert_eq!(lu.determinant().unwrap().value(), 1.0);
+        assert_eq!(lu.norm(Norm::One), 1.0);
+    }
+}
+
+/// A matrix that is not Hermitian has an error with the row of the periodic matrix.
+#[test]
+fn definite_matrices() {
+    let n = 60;
+    let good = [1.0, -4.0, 9.0, -4.0, 1.0].repeat(n);
+    let factor = |bands: &[f64]| {
+        let a = Banded::new(n, 2, 2, bands).unwrap().periodic().unwrap();
+        let plan = Plan::new(a.shape()).method(Method::Cholesky);
+        let owned = plan.factor_owned(a.clone()).map(|_| ());
+        assert_eq!(plan.factor(&a).map(|_| ()), owned);
+        owned
+    };
+    assert_eq!(factor(&good), Ok(()));
+    for row in [0, 1, 7, 30, 50, 59] {
+        let mut bad = good.clone();
+        bad[5 * row + 2] = -50.0;
+        assert_eq!(factor(&bad), Err(Error::NotDefinite { row }));
+    }
 }

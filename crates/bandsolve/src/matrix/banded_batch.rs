@@ -1,7 +1,7 @@
 //! Batches of banded and block tridiagonal systems of the same size, open or periodic.
 
 use super::banded::Banded;
-use super::periodic::{PeriodicBanded, RingOrder, folded_width};
+use super::periodic::{PeriodicBanded, RingOrder, folded_width, sum_overflows};
 use super::shape::{Layout, Shape};
 use crate::error::{Error, Result, check_len};
 use crate::memory::{copied, push, zeroed};
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 /// `count` banded or block tridiagonal matrices of size n, over the caller's arrays.
 ///
 /// Each system has at most 15 diagonals on each side of the main one, or blocks of at most 8 rows. [`periodic`](Self::periodic) systems, whose first
-/// and last unknowns are neighbours, have at most 7 diagonals on each side, or blocks of at most 5 rows.
+/// and last unknowns are neighbors, have at most 7 diagonals on each side, or blocks of at most 5 rows.
 ///
 /// # Shapes
 /// With the three [`BandStrides`], entry (i, j) of system s is
@@ -204,7 +204,8 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// The periodic systems with these arrays, in which no entry is ignored: all indices of A count modulo n, as in [`PeriodicBanded`].
     ///
     /// The first block of `sub` multiplies the last block of x, and the last block of `sup` the first. Entries that meet in one place, of bands
-    /// with n ≤ lower + upper and of one or two block rows, are added.
+    /// with n ≤ lower + upper and of one or two block rows, are added. If their sum overflows, solves return
+    /// [`Error::InvalidArgument`].
     ///
     /// # Errors
     /// [`Error::Shape`] if there are more than 7 diagonals on a side, or more than 5 rows in a block.
@@ -267,7 +268,7 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         self.solved_widths().1
     }
 
-    /// Whether the first and the last unknowns are neighbours.
+    /// Whether the first and the last unknowns are neighbors.
     pub fn is_periodic(&self) -> bool {
         self.periodic
     }
@@ -424,8 +425,10 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         let (b, (lower, upper)) = (self.block, self.widths);
         match self.strides {
             EntryStrides::Bands(BandStrides { system, column, diagonal }) => {
+                // Where entries meet, all sums add them in the order of the array, as the kernel does.
+                let ascending = transposed || self.entries_meet();
                 for step in 0..=lower + upper {
-                    let r = if transposed { step } else { lower + upper - step };
+                    let r = if ascending { step } else { lower + upper - step };
                     let below = r as isize - upper as isize;
                     if let Some(other) = self.coupled(i, if transposed { below } else { -below }) {
                         let j = if transposed { i } else { other };
@@ -434,8 +437,9 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
                 }
             }
             EntryStrides::Blocks(BlockStrides { system, block, row, column }) => {
+                let descending = transposed && !self.entries_meet();
                 for step in 0..3 {
-                    let array = if transposed { 2 - step } else { step };
+                    let array = if descending { 2 - step } else { step };
                     let delta = array as isize - 1;
                     let Some(other) = self.coupled(i / b, if transposed { -delta } else { delta }) else { continue };
                     for k in 0..b {
@@ -532,35 +536,23 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
                 }
             });
         }
-        bad.map(|(array, index)| self.error_at(array, index))
-    }
-
-    fn error_at(&self, array: usize, index: usize) -> Error {
         let names = if let EntryStrides::Bands(_) = self.strides { ["bands"; 3] } else { BLOCK_ARRAYS };
-        Error::NotFinite { array: names[array], index }
+        bad.map(|(array, index)| Error::NotFinite { array: names[array], index })
     }
 
-    /// The error for system `s`, whose band has a number that is not finite: an entry, or the one with which a sum of entries overflows.
+    /// The error for system `s`, whose band has a number that is not finite: for an entry, or for entries whose sum overflows.
     pub(crate) fn named(&self, s: usize) -> Error {
-        if let Some(error) = self.not_finite(s) {
-            return error;
-        }
-        let (arrays, mut found) = (self.arrays(), (0, 0));
-        for i in 0..self.n() {
-            let mut sums: SmallVec<[(usize, T); 16]> = SmallVec::new();
-            self.visit_entries(false, s, i, &mut |array, index, j| {
-                let place = sums.iter().position(|(known, _)| *known == j).unwrap_or_else(|| {
-                    sums.push((j, T::ZERO));
-                    sums.len() - 1
+        self.not_finite(s).unwrap_or_else(|| {
+            let mut place = (0, 0);
+            for i in 0..self.n() {
+                self.visit_row(false, s, i, &mut |j, sum| {
+                    if !Scalar::is_finite(sum) {
+                        place = (i, j);
+                    }
                 });
-                let was_finite = Scalar::is_finite(sums[place].1);
-                sums[place].1 += arrays[array][index];
-                if was_finite && !Scalar::is_finite(sums[place].1) {
-                    found = (array, index);
-                }
-            });
-        }
-        self.error_at(found.0, found.1)
+            }
+            sum_overflows(place)
+        })
     }
 }
 

@@ -50,7 +50,7 @@ impl RingOrder {
         self.each_place(from.len(), |place, position| to[position].copy_from_slice(&from[place]));
     }
 
-    /// Copy what stands at the positions of each column of `from` to the places of `to`.
+    /// Copy the numbers at the positions of each column of `from` to the places of `to`.
     pub fn unfold<T: Copy>(self, from: &[T], to: &mut [T]) {
         self.each_place(from.len(), |place, position| to[place].copy_from_slice(&from[position]));
     }
@@ -87,7 +87,7 @@ impl RingOrder {
     }
 }
 
-/// A periodic band: a band whose first and last unknowns are neighbours.
+/// A periodic band: a band whose first and last unknowns are neighbors.
 ///
 /// With k = max(lower, upper), the order 0, n − 1, 1, n − 2, … of rows and columns makes it a band with 2k diagonals on each side. This band is
 /// stored and solved, by every method that solves bands. Right-hand sides and x are permuted in each solve.
@@ -107,8 +107,8 @@ impl RingOrder {
 /// knows only this shape, does not include the copies: take the number of the factors.
 ///
 /// # Errors
-/// Rows in errors are those of the periodic matrix. [`Banded::periodic`] returns [`Error::NotFinite`] for a NaN or an infinity in the array, and
-/// [`Error::OutOfMemory`].
+/// Rows in errors are those of the periodic matrix. [`Banded::periodic`] returns [`Error::NotFinite`] for a NaN or an infinity in the array,
+/// [`Error::InvalidArgument`] if the sum of entries that meet overflows, and [`Error::OutOfMemory`].
 ///
 /// # Examples
 /// The fourth derivative on a ring of six points, plus 1:
@@ -127,9 +127,14 @@ pub struct PeriodicBanded<T: Scalar> {
 }
 
 impl<T: Scalar> PeriodicBanded<T> {
-    /// The band that is solved: row p of it is row p/2 of the periodic matrix for even p, row n − (p + 1)/2 for odd p, and so are its columns.
+    /// The band that is solved. Its row p is row p/2 of the periodic matrix for even p, and row n − (p + 1)/2 for odd p. The same holds for columns.
     pub fn folded(&self) -> &Banded<'static, T> {
         &self.folded
+    }
+
+    /// Number of unknowns.
+    pub fn n(&self) -> usize {
+        self.folded.n()
     }
 
     /// The shape that a [`Plan`](crate::Plan) needs: that of the folded band.
@@ -157,6 +162,12 @@ impl<T: Scalar> PeriodicBanded<T> {
     }
 }
 
+/// The error for entries of a periodic matrix that meet in a place (row, column), where their sum overflows.
+pub(super) fn sum_overflows((i, j): (usize, usize)) -> Error {
+    let problem = format!("has entries that meet in row {i} and column {j}, whose sum overflows");
+    Error::invalid("the periodic matrix", problem, "sums in the range of the number type")
+}
+
 /// Number of diagonals on each side of a folded band.
 pub(super) fn folded_width(n: usize, (lower, upper): (usize, usize)) -> usize {
     lower.max(upper).saturating_mul(2).min(n.saturating_sub(1))
@@ -166,7 +177,7 @@ impl<T: Scalar> Banded<'_, T> {
     /// The periodic band with this array, in which no entry is ignored. [`PeriodicBanded`] has its shape, cost and errors.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::OutOfMemory`].
+    /// [`Error::NotFinite`], [`Error::InvalidArgument`], [`Error::OutOfMemory`].
     pub fn periodic(&self) -> Result<PeriodicBanded<T>> {
         let (n, lower, upper) = (self.n(), self.lower(), self.upper());
         let (bands, leading) = self.storage();
@@ -174,16 +185,16 @@ impl<T: Scalar> Banded<'_, T> {
         let width = folded_width(n, (lower, upper));
         let height = 2 * width + 1;
         let mut folded = zeroed::<T>(n.saturating_mul(height))?;
-        // Fills a column and returns the first index of an entry that is not finite.
+        // Fills a column. Returns the first index of an entry that is not finite, or, after all entries, the place of a sum that overflows.
         let fill = |position: usize, RowsOf(to, _): RowsOf<'_, T>| {
             let j = order.place(position);
             let (mut bad, mut i) = (usize::MAX, (j + (n - upper % n)) % n);
             for (index, entry) in (j * leading..).zip(&bands[j * leading..=j * leading + lower + upper]) {
                 let sum = &mut to[width + order.position(i) - position];
                 *sum += *entry;
-                // Where entries meet, their sum may overflow.
                 if !Scalar::is_finite(*sum) {
-                    bad = bad.min(index);
+                    let place = bands.len() + i + j * n;
+                    bad = bad.min(if Scalar::is_finite(*entry) { place } else { index });
                 }
                 i = if i + 1 == n { 0 } else { i + 1 };
             }
@@ -192,7 +203,8 @@ impl<T: Scalar> Banded<'_, T> {
         let least = (FOLD_TASK / height).max(1);
         match chunks((n, least), RowsOf(&mut folded, height), &fill, (usize::MAX, &usize::min)) {
             usize::MAX => Ok(PeriodicBanded { folded: Banded::from_vec(n, width, width, folded)?, order }),
-            index => Err(Error::NotFinite { array: "bands", index }),
+            index if index < bands.len() => Err(Error::NotFinite { array: "bands", index }),
+            place => Err(sum_overflows(((place - bands.len()) % n, (place - bands.len()) / n))),
         }
     }
 }

@@ -68,9 +68,8 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
     }
 
     fn measure_or_solve(&self, decision: &Decision, op: Op, s: usize, d: &[T], x: &mut [T]) -> Result<SystemOutcome> {
-        let (a, Some(order)) = (self.a.system(s)?, self.a.order()) else {
-            return measure_or_solve(self.a.system(s)?, decision, op, (d, x));
-        };
+        let a = self.a.system(s)?;
+        let Some(order) = self.a.order() else { return measure_or_solve(a, decision, op, (d, x)) };
         let (mut folded, mut solved) = (zeroed(d.len())?, zeroed(d.len())?);
         order.fold(d, &mut folded);
         order.fold(x, &mut solved);

@@ -57,12 +57,14 @@ impl<T: Scalar> Factorize for PeriodicBanded<T> {
     type OwningFactor = AnyFactor<'static, T>;
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<AnyFactor<'m, T>> {
-        Ok(self.folded.factor_with(plan)?.in_order(self.order))
+        let factor = self.folded.factor_with(plan).map_err(|error| self.order.unfolded(error))?;
+        Ok(factor.in_order(self.order))
     }
 
     fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<AnyFactor<'static, T>> {
         let PeriodicBanded { folded, order } = Arc::unwrap_or_clone(a);
-        Ok(Banded::factor_shared_with(Arc::new(folded), plan)?.in_order(order))
+        let factor = Banded::factor_shared_with(Arc::new(folded), plan).map_err(|error| order.unfolded(error))?;
+        Ok(factor.in_order(order))
     }
 }
 

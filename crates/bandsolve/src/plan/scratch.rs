@@ -10,7 +10,8 @@ use bandsolve_kernel::Scalar;
 use dyn_stack::StackReq;
 
 impl Plan {
-    /// Scratch for solves with any factors of this plan, known before the matrix is.
+    /// Scratch for solves with any factors of this plan, known before the matrix is. The factors of a
+    /// [`PeriodicBanded`](crate::PeriodicBanded) need room for one more copy of the right-hand sides.
     ///
     /// The scratch suffices for [`Factor::solve_in_place_with`](crate::Factor::solve_in_place_with) and
     /// [`Factor::solve_into_with`](crate::Factor::solve_into_with). It can be larger than the scratch that the factors themselves need.
