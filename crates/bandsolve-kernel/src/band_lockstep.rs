@@ -132,6 +132,15 @@ impl BandRun {
         (index, along(self.row, self.outer_row, self.step_row), along(self.k, self.outer_k, self.step_k))
     }
 
+    /// Call a function with the index, the row and the entry of each number.
+    #[inline]
+    pub fn each(&self, mut call: impl FnMut(usize, usize, usize)) {
+        for (o, e) in (0..self.outer).flat_map(|o| (0..self.count).map(move |e| (o, e))) {
+            let (index, row, k) = self.place(o, e);
+            call(index, row, k);
+        }
+    }
+
     /// The same numbers in Aᵀ.
     #[inline(always)]
     fn transposed(&self, form: &BandForm<'_>) -> Self {

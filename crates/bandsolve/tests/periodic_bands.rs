@@ -356,3 +356,30 @@ fn definite_matrices() {
         assert_eq!(factor(&bad), Err(Error::NotDefinite { row }));
     }
 }
+
+/// Long systems are solved one by one, as each of them alone; shorter ones on lanes.
+#[test]
+fn long_systems() {
+    let random = &mut Random::new(12);
+    for (n, alone) in [(8191, false), (8192, true)] {
+        let count = 5;
+        let bands: Vec<f64> = random_vec(count * n * 5, random);
+        let rhs = random_vec::<f64>(count * n, random);
+        let batch = BandedBatch::contiguous(count, n, (2, 2), &bands).unwrap().periodic().unwrap();
+        let (x, report) = solve(&Plan::new(batch.shape()).factor(&batch).unwrap(), Op::Plain, &rhs);
+        assert_eq!(report.unwrap().reason.contains("batch"), !alone, "{n}");
+        for (bands, (rhs, x)) in bands.chunks(5 * n).zip(rhs.chunks(n).zip(x.chunks(n))) {
+            let a = Banded::new(n, 2, 2, bands).unwrap().periodic().unwrap();
+            let y = Plan::new(a.shape()).factor(&a).unwrap().solve(rhs).unwrap().values;
+            let place = |i: usize, j: usize| bands[(i + n + 2 - j) % n + 5 * j];
+            let near = |i: usize| (0..5).map(move |k| (i + n + k - 2) % n);
+            let eta = (0..n).map(|i| {
+                let residual = rhs[i] - near(i).map(|j| place(i, j) * x[j]).sum::<f64>();
+                residual.abs() / (near(i).map(|j| place(i, j).abs()).sum::<f64>() + rhs[i].abs())
+            });
+            let largest = x.iter().fold(1.0f64, |m, v| m.max(v.abs()));
+            assert!(eta.fold(0.0, f64::max) <= 64.0 * 8.0 * f64::EPSILON * largest, "{n}");
+            assert!(!alone || x == y, "{n}");
+        }
+    }
+}

@@ -308,11 +308,6 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         self.periodic.then(|| RingOrder::new(self.places, self.block))
     }
 
-    /// The position of a row in the bands that are solved.
-    fn row_position(&self, i: usize) -> usize {
-        self.order().map_or(i, |order| order.row_position(i))
-    }
-
     /// Whether several entries may meet in one place.
     pub(crate) fn entries_meet(&self) -> bool {
         self.periodic && self.places <= self.widths.0 + self.widths.1
@@ -498,13 +493,12 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     pub fn system(&self, s: usize) -> Result<Banded<'static, T>> {
         assert!(s < self.count, "the batch has {} systems, but system {s} was requested", self.count);
         let (n, (lower, upper), arrays) = (self.n(), self.solved_widths(), self.arrays());
-        let diagonals = lower + upper + 1;
-        let mut bands = zeroed(n * diagonals)?;
-        for i in 0..n {
-            self.visit_entries(false, s, i, &mut |array, index, j| {
-                let (row, column) = (self.row_position(i), self.row_position(j));
-                bands[column * diagonals + upper + row - column] += arrays[array][index];
-            });
+        let (beside, first) = (lower + upper, s * self.system_stride());
+        let mut bands = zeroed(n * (beside + 1))?;
+        for run in self.runs()?.0 {
+            let array = &arrays[run.array][first..];
+            // Entry (row, column) is at upper + row − column of its column.
+            run.each(|index, row, k| bands[(row + k - lower) * beside + upper + row] += array[index]);
         }
         Banded::from_vec(n, lower, upper, bands)
     }
