@@ -36,6 +36,12 @@ def _arguments(ab, b, check_finite):
     return ab, b
 
 
+def _check_open(periodic):
+    """Bands on a GPU are open."""
+    if periodic:
+        raise ValueError("periodic is True, expected False: a device solves open bands only")
+
+
 def _diagonals(ab, lower, upper, periodic):
     """Return sub, diag and sup of a matrix with at most one diagonal on each side."""
     n = ab.shape[-1]
@@ -186,8 +192,7 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     """
     lower, upper = band_widths(l_and_u)
     if any_on_gpu(ab, b):
-        if periodic:
-            raise ValueError("periodic is True, expected False: a device solves open bands only")
+        _check_open(periodic)
         from bandsolve import gpu
 
         return gpu.solved(partial(gpu.factor_banded, (lower, upper)), (ab,), b, False, None, bool(overwrite_b), False)
@@ -349,8 +354,7 @@ def factor_banded(l_and_u, ab, *, periodic=False, method="auto", pivoting="scale
     if any_on_gpu(ab):
         from bandsolve import gpu
 
-        if periodic:
-            raise ValueError("periodic is True, expected False: a device solves open bands only")
+        _check_open(periodic)
         return gpu.factor_banded((lower, upper), ab, method=method, pivoting=pivoting, verify=verify, device=device)
     return _bandsolve.factor_banded(lower, upper, ab, periodic=bool(periodic), method=method, pivoting=pivoting, verify=verify,
                                     threads=threads, device=device)
