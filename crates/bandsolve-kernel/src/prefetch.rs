@@ -18,7 +18,7 @@ pub struct Prefetcher {
 /// Number of arrays that are prefetched at the same time.
 const PREFETCHED_ARRAYS: usize = 3;
 /// Bytes of a cache line.
-const CACHE_LINE_BYTES: usize = 64;
+pub const CACHE_LINE_BYTES: usize = 64;
 
 impl Prefetcher {
     /// Prefetch these arrays in `parts` parts.

@@ -51,7 +51,8 @@ impl Strides {
 pub struct Source<T> {
     /// The first row of the block in the first partition, for each array.
     pub arrays: [*const T; ARRAYS],
-    /// The same row in the next tile, which is prefetched. This memory need not be readable.
+    /// What is prefetched meanwhile: the same row in the next tile, or the next block of rows if rows lie far apart. This memory need not be
+    /// readable.
     pub ahead: [*const T; ARRAYS],
     pub strides: Strides,
     /// Conjugate every entry of the matrix.
@@ -73,7 +74,7 @@ impl<T> Source<T> {
         }
     }
 
-    /// Prefetch a block of the next tile.
+    /// Prefetch the block at `ahead`.
     #[inline(always)]
     pub fn prefetch<const R: usize, const OPEN: bool>(&self, lanes: usize) {
         let interleaved = OPEN && self.strides.row != 1;
@@ -106,8 +107,11 @@ impl<T: Scalar> TileRun<T> {
     #[inline(always)]
     pub(super) fn source(&self, t: usize) -> Source<T> {
         let mut source = self.plain;
+        // Rows that lie far apart can displace each other in the caches before the next tile needs them.
+        let row = self.plain.strides.row;
+        let ahead = if row == 1 { self.step } else { STAGED_ROWS * row };
         for k in 0..ARRAYS {
-            source.ahead[k] = self.plain.arrays[k].wrapping_add((t + 1) * self.step);
+            source.ahead[k] = self.plain.arrays[k].wrapping_add(t * self.step + ahead);
             source.arrays[k] = self.plain.arrays[k].wrapping_add(t * self.step);
         }
         if t == 0 {

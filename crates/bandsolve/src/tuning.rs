@@ -52,6 +52,9 @@ pub(crate) const LARGE_SYSTEM_BYTES: usize = 64 << 10;
 /// Number of tiles of an interleaved batch that are staged together, which is the number of adjacent cache lines per row.
 pub(crate) const TILES_TOGETHER: usize = 8;
 
+/// Number of bytes of a diagonal up to which an interleaved batch stays in the cache between two tiles.
+pub(crate) const CACHED_ARRAY_BYTES: usize = 256 << 10;
+
 /// The same for a batch of bands, whose tiles are larger.
 pub(crate) const BAND_TILES_TOGETHER: usize = 4;
 

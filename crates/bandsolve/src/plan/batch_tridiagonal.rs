@@ -19,6 +19,7 @@ use crate::plan::systems_alone::SystemsAlone;
 use crate::plan::{Factorize, Plan};
 use crate::tuning;
 use bandsolve_kernel::lockstep::{self, LockstepOptions, Shared, Systems};
+use bandsolve_kernel::prefetch::CACHE_LINE_BYTES;
 use bandsolve_kernel::shared_matrix::{self, SharedMatrixFactors, SharedSystems};
 use bandsolve_kernel::tile::SweepOptions;
 use bandsolve_kernel::tile_runs::{self, Workspace};
@@ -48,10 +49,14 @@ impl<T: Scalar> TridiagonalSystems<'_, T> {
         [tile_runs::memory::<T>(simd, n, 1, self.tiles()), spikes]
     }
 
-    /// Number of tiles that are staged together. In an interleaved batch, the rows of a tile are far apart, but those of neighbouring
-    /// tiles are adjacent.
+    /// Number of tiles that are staged together. In an interleaved batch, the rows of a tile lie far apart, but those of neighbouring tiles are
+    /// adjacent. If a row of a tile is a part of a cache line, the rest of the line would be lost before the next tile needs it, unless all
+    /// systems are in the cache.
     fn tiles(&self) -> usize {
-        if self.a.layout() == Layout::Interleaved { tuning::TILES_TOGETHER } else { 1 }
+        let a = &self.a;
+        let is_line = self.lanes() * size_of::<T>() >= CACHE_LINE_BYTES;
+        let is_cached = a.count() * a.n() * size_of::<T>() <= tuning::CACHED_ARRAY_BYTES;
+        if a.layout() == Layout::Contiguous || is_line || is_cached { 1 } else { tuning::TILES_TOGETHER }
     }
 
     /// The factors of a shared matrix. `None` if each system has its own, for options that need other pivots, and if a pivot is too small.
