@@ -10,7 +10,7 @@ use crate::solve::arrays;
 use crate::status::{CallFailure, CallResult};
 use bandsolve::memory::{collected, copied, zeroed};
 use bandsolve::{
-    BandStrides, Banded, BandedBatch, BlockTridiagonal, ColumnStrides, Factorize, Inspect, Layout, Method, Plan,
+    BandStrides, Banded, BandedBatch, BlockStrides, BlockTridiagonal, ColumnStrides, Factorize, Inspect, Layout, Method, Plan,
     Scalar, Shape, Tridiagonal, TridiagonalBatch,
 };
 use core::ffi::c_char;
@@ -262,19 +262,22 @@ pub(crate) struct BandArguments {
     pub ab_system_stride: i64,
 }
 
-/// Factor a batch of banded matrices (`gbtrf_batch`).
+/// Factor a batch of banded matrices (`gbtrf_batch`, `cgbtrf_batch`).
 ///
 /// # Safety
 /// As [`gt`].
 pub(crate) unsafe fn band_batch<T: Scalar>(
     lifetime: Lifetime,
     sizes: BatchSizes,
-    band: BandArguments,
+    (band, periodic): (BandArguments, bool),
     ab: *const T,
 ) -> CallResult<StoredFactors> {
     let CheckedSizes { n, count, layout, strides, .. } = sizes.check::<T>()?;
     let (lower, upper) = (size("kl", band.kl)?, size("ku", band.ku)?);
-    let most = BandedBatch::<T>::MAX_DIAGONALS;
+    let most = match periodic {
+        true => BandedBatch::<T>::MAX_PERIODIC_DIAGONALS,
+        false => BandedBatch::<T>::MAX_DIAGONALS,
+    };
     if lower.max(upper) > most {
         return Err(CallFailure::argument(format!("kl is {lower} and ku is {upper}, expected at most {most} each")));
     }
@@ -283,18 +286,69 @@ pub(crate) unsafe fn band_batch<T: Scalar>(
         column: size("ab_column_stride", band.ab_column_stride)?,
         diagonal: size("ab_row_stride", band.ab_row_stride)?,
     };
-    let last = [(count, of_band.system), (n, of_band.column), (lower + upper + 1, of_band.diagonal)];
-    let len = if n == 0 || count == 0 {
-        Some(0)
-    } else {
-        last.iter().try_fold(1_usize, |sum, (length, stride)| sum.checked_add((length - 1).checked_mul(*stride)?))
-    };
-    let len = elements::<T>("ab", &[len.unwrap_or(usize::MAX)])?;
+    let steps = [(count, of_band.system), (n, of_band.column), (lower + upper + 1, of_band.diagonal)];
+    let len = elements::<T>("ab", &[reach(&steps)])?;
     let array = RawArray::new("ab", ab, len)?;
-    let plan = plan(lifetime, Shape::BandedBatch { n, count, layout, lower, upper }, None)?;
     // SAFETY: the caller's promise; only a call borrows the array.
     let bands: &'static [T] = unsafe { array.read() };
     let a = BandedBatch::with_strides(count, n, (lower, upper), layout, of_band, bands)?;
+    let a = if periodic { a.periodic()? } else { a };
+    let plan = plan(lifetime, a.shape(), None)?;
     let routine = BandBatch { strides };
     if lifetime == Call { factor(routine, plan, a, &[array]) } else { factor(routine, plan, a.try_into_owned()?, &[]) }
+}
+
+/// Number of entries of an array from the first one to the last, for the numbers of steps and the strides `steps`.
+fn reach(steps: &[(usize, usize)]) -> usize {
+    if steps.iter().any(|(count, _)| *count == 0) {
+        return 0;
+    }
+    let last = steps.iter().try_fold(1_usize, |sum, (count, stride)| sum.checked_add((count - 1).checked_mul(*stride)?));
+    last.unwrap_or(usize::MAX)
+}
+
+/// The blocks of a batch from C: the number of rows of a block, and the distances between entries of `sub`, `diag` and `sup`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockArguments {
+    pub block: i64,
+    pub block_stride: i64,
+    pub entry_row_stride: i64,
+    pub entry_column_stride: i64,
+    pub matrix_stride: i64,
+}
+
+/// Factor a batch of block tridiagonal matrices (`bgttrf_batch`, `cbgttrf_batch`), with `n` block rows each.
+///
+/// # Safety
+/// As [`gt`].
+pub(crate) unsafe fn block_batch<T: Scalar>(
+    lifetime: Lifetime,
+    sizes: BatchSizes,
+    (blocks, periodic): (BlockArguments, bool),
+    matrix: [*const T; 3],
+) -> CallResult<StoredFactors> {
+    let (block_rows, block) = (size("n", sizes.n)?, size("block", blocks.block)?);
+    let most = BandedBatch::<T>::max_block(periodic);
+    if !(1..=most).contains(&block) {
+        return Err(CallFailure::argument(format!("block is {block}, expected 1 to {most}")));
+    }
+    let n = sizes.n.checked_mul(blocks.block);
+    let n = n.ok_or_else(|| CallFailure::argument("n * block is more than can be addressed".into()))?;
+    let CheckedSizes { count, layout, strides, .. } = BatchSizes { n, ..sizes }.check::<T>()?;
+    let of_blocks = BlockStrides {
+        system: size("matrix_stride", blocks.matrix_stride)?,
+        block: size("block_stride", blocks.block_stride)?,
+        row: size("entry_row_stride", blocks.entry_row_stride)?,
+        column: size("entry_column_stride", blocks.entry_column_stride)?,
+    };
+    let steps =
+        [(count, of_blocks.system), (block_rows, of_blocks.block), (block, of_blocks.row), (block, of_blocks.column)];
+    let len = elements::<T>("diag", &[reach(&steps)])?;
+    let arrays = arrays(matrix, (len, len))?;
+    // SAFETY: the caller's promise; only a call borrows them.
+    let blocks: [&'static [T]; 3] = unsafe { arrays.each_ref().map(|a| a.read()) };
+    let a = BandedBatch::from_blocks(count, (block_rows, block), layout, of_blocks, blocks)?;
+    let a = if periodic { a.periodic()? } else { a };
+    let (plan, routine) = (plan(lifetime, a.shape(), None)?, BlockBatch { strides });
+    if lifetime == Call { factor(routine, plan, a, &arrays) } else { factor(routine, plan, a.try_into_owned()?, &[]) }
 }

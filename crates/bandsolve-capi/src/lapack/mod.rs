@@ -6,7 +6,9 @@
 mod matrices;
 mod routine;
 
-pub(crate) use matrices::{BandArguments, BatchSizes, Lifetime, band_batch, batch, bgt, gb, gt, pb, pt};
+pub(crate) use matrices::{
+    BandArguments, BatchSizes, BlockArguments, Lifetime, band_batch, batch, bgt, block_batch, gb, gt, pb, pt,
+};
 
 use crate::csr::{destroy, opened};
 use crate::memory::{ArgumentPlace, RawArray, apart, elements, heap, size};
@@ -234,7 +236,7 @@ unsafe fn solve_columns<T: Scalar>(factors: &StoredFactors, op: Op, columns: Lap
     factors.solve(op, unsafe { rhs.write() }, strides)
 }
 
-/// Solve the systems of a batch with factors (`gttrs_batch`, `gbtrs_batch`). `kind` is "gt" or "gb".
+/// Solve the systems of a batch with factors (`gttrs_batch`, `gbtrs_batch`, `bgttrs_batch`). `kind` is "gt", "gb" or "bgt".
 ///
 /// # Safety
 /// As [`solve`].
@@ -251,7 +253,7 @@ pub(crate) unsafe fn solve_batch<T: Scalar>(kind: &str, op: Op, factor: bandsolv
     unsafe { batch_in_place(factors, op, rhs) }
 }
 
-/// Factor a batch and solve (`gtsv_batch`, `gbsv_batch`).
+/// Factor a batch and solve (`gtsv_batch`, `gbsv_batch`, `bgtsv_batch` and their periodic relatives).
 ///
 /// # Safety
 /// As [`solve_once`].
@@ -264,7 +266,8 @@ pub(crate) unsafe fn solve_batch_once<T: Scalar>(factors: CallResult<StoredFacto
 /// # Safety
 /// As [`solve_columns`].
 unsafe fn batch_in_place<T: Scalar>(factors: &StoredFactors, op: Op, rhs: *mut T) -> CallResult {
-    let (LapackRoutine::Batch { strides, .. } | LapackRoutine::BandBatch { strides }) = factors.routine else {
+    use LapackRoutine::{BandBatch, Batch, BlockBatch};
+    let (Batch { strides, .. } | BandBatch { strides } | BlockBatch { strides }) = factors.routine else {
         unreachable!("factors of a batch")
     };
     let len = strides.len()?;

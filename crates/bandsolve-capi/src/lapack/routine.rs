@@ -15,6 +15,7 @@ pub(crate) enum LapackRoutine {
     Pb(BandStorage),
     Batch { strides: ColumnStrides, shared: bool },
     BandBatch { strides: ColumnStrides },
+    BlockBatch { strides: ColumnStrides },
 }
 
 use LapackRoutine::*;
@@ -58,6 +59,7 @@ impl LapackRoutine {
             Pb(_) => "pbtrf",
             Batch { .. } => "gttrf_batch",
             BandBatch { .. } => "gbtrf_batch",
+            BlockBatch { .. } => "bgttrf_batch",
         }
     }
 
@@ -75,7 +77,7 @@ impl LapackRoutine {
         let Error::NotFinite { array, index } = error else { return error.into() };
         let placed = |at: &ColumnStrides| index % at.rows * at.row + index / at.rows * at.column;
         let (array, index) = match (self, array) {
-            (Batch { strides, .. } | BandBatch { strides }, "rhs")
+            (Batch { strides, .. } | BandBatch { strides } | BlockBatch { strides }, "rhs")
             | (Batch { strides, shared: false }, "sub" | "diag" | "sup")
                 if !strides.is_empty() =>
             {

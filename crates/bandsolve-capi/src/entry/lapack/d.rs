@@ -600,7 +600,7 @@ pub unsafe extern "C" fn bandsolve_dgbsv_batch(
             lapack::band_batch(
                 Lifetime::Call,
                 BatchSizes { n, count, row_stride, system_stride },
-                BandArguments { kl, ku, ab_row_stride, ab_column_stride, ab_system_stride },
+                (BandArguments { kl, ku, ab_row_stride, ab_column_stride, ab_system_stride }, false),
                 ab,
             ),
             rhs,
@@ -631,14 +631,14 @@ pub unsafe extern "C" fn bandsolve_dgbtrf_batch(
             lapack::band_batch(
                 Lifetime::Handle,
                 BatchSizes { n, count, row_stride, system_stride },
-                BandArguments { kl, ku, ab_row_stride, ab_column_stride, ab_system_stride },
+                (BandArguments { kl, ku, ab_row_stride, ab_column_stride, ab_system_stride }, false),
                 ab,
             )
         })
     })
 }
 
-/// Solve the systems of `bandsolve_dgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+/// Solve the systems of `bandsolve_dgbtrf_batch` or `bandsolve_dcgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
 /// `bandsolve_dgbtrs`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dgbtrs_batch(
@@ -647,4 +647,214 @@ pub unsafe extern "C" fn bandsolve_dgbtrs_batch(
     rhs: *mut f64,
 ) -> bandsolve_status_t {
     guard(|| unsafe { lapack::solve_batch("gb", lapack::op(trans)?, factor, rhs) })
+}
+
+/// Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
+///
+/// The arguments are those of `bandsolve_dgbsv_batch`. All entries of `ab` count: the entry in row r and column j of `ab` is in row
+/// (j + r - ku) mod n of the matrix. If n <= kl + ku, entries of the same row and column are added.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_dcgbsv_batch(
+    n: i64,
+    kl: i64,
+    ku: i64,
+    count: i64,
+    ab: *const f64,
+    ab_row_stride: i64,
+    ab_column_stride: i64,
+    ab_system_stride: i64,
+    rhs: *mut f64,
+    row_stride: i64,
+    system_stride: i64,
+) -> bandsolve_status_t {
+    guard(|| unsafe {
+        lapack::solve_batch_once(
+            lapack::band_batch(
+                Lifetime::Call,
+                BatchSizes { n, count, row_stride, system_stride },
+                (BandArguments { kl, ku, ab_row_stride, ab_column_stride, ab_system_stride }, true),
+                ab,
+            ),
+            rhs,
+        )
+    })
+}
+
+/// Prepare `count` periodic banded matrices of n rows each, for `bandsolve_dgbtrs_batch`.
+///
+/// The arguments are those of `bandsolve_dcgbsv_batch`, and `factor` is that of `bandsolve_dgttrf`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_dcgbtrf_batch(
+    n: i64,
+    kl: i64,
+    ku: i64,
+    count: i64,
+    ab: *const f64,
+    ab_row_stride: i64,
+    ab_column_stride: i64,
+    ab_system_stride: i64,
+    row_stride: i64,
+    system_stride: i64,
+    factor: bandsolve_factor_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe {
+        lapack::store(factor, || {
+            lapack::band_batch(
+                Lifetime::Handle,
+                BatchSizes { n, count, row_stride, system_stride },
+                (BandArguments { kl, ku, ab_row_stride, ab_column_stride, ab_system_stride }, true),
+                ab,
+            )
+        })
+    })
+}
+
+/// Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
+///
+/// Block row i of system s is sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]. Entry (r, c) of block i is at
+///
+///     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
+///
+///     blocks by columns        block_stride = block * block,  entry_row_stride = 1,      entry_column_stride = block
+///     blocks by rows           block_stride = block * block,  entry_row_stride = block,  entry_column_stride = 1
+///
+/// of `sub`, `diag` and `sup`, with matrix_stride = n * block * block for one system after the other. If `matrix_stride` is 0, all systems have
+/// the same matrix. The first block of `sub` and the last one of `sup` of each system are ignored.
+///
+/// Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions overwrite
+/// `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_dbgtsv_batch(
+    n: i64,
+    block: i64,
+    count: i64,
+    sub: *const f64,
+    diag: *const f64,
+    sup: *const f64,
+    block_stride: i64,
+    entry_row_stride: i64,
+    entry_column_stride: i64,
+    matrix_stride: i64,
+    rhs: *mut f64,
+    row_stride: i64,
+    system_stride: i64,
+) -> bandsolve_status_t {
+    guard(|| unsafe {
+        lapack::solve_batch_once(
+            lapack::block_batch(
+                Lifetime::Call,
+                BatchSizes { n, count, row_stride, system_stride },
+                (BlockArguments { block, block_stride, entry_row_stride, entry_column_stride, matrix_stride }, false),
+                [sub, diag, sup],
+            ),
+            rhs,
+        )
+    })
+}
+
+/// Prepare `count` block tridiagonal matrices of n block rows each, to solve many times with them.
+///
+/// The arguments are those of `bandsolve_dbgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps copies of the arrays, and no
+/// factors: each solve eliminates again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_dbgttrf_batch(
+    n: i64,
+    block: i64,
+    count: i64,
+    sub: *const f64,
+    diag: *const f64,
+    sup: *const f64,
+    block_stride: i64,
+    entry_row_stride: i64,
+    entry_column_stride: i64,
+    matrix_stride: i64,
+    row_stride: i64,
+    system_stride: i64,
+    factor: bandsolve_factor_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe {
+        lapack::store(factor, || {
+            lapack::block_batch(
+                Lifetime::Handle,
+                BatchSizes { n, count, row_stride, system_stride },
+                (BlockArguments { block, block_stride, entry_row_stride, entry_column_stride, matrix_stride }, false),
+                [sub, diag, sup],
+            )
+        })
+    })
+}
+
+/// Solve the systems of `bandsolve_dbgttrf_batch` or `bandsolve_dcbgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+/// it. `trans` is that of `bandsolve_dgttrs`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_dbgttrs_batch(
+    trans: c_char,
+    factor: bandsolve_factor_t,
+    rhs: *mut f64,
+) -> bandsolve_status_t {
+    guard(|| unsafe { lapack::solve_batch("bgt", lapack::op(trans)?, factor, rhs) })
+}
+
+/// Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
+///
+/// The arguments are those of `bandsolve_dbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the last
+/// block of `sup` multiplies the first one. If n is 1 or 2, blocks of the same columns are added.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_dcbgtsv_batch(
+    n: i64,
+    block: i64,
+    count: i64,
+    sub: *const f64,
+    diag: *const f64,
+    sup: *const f64,
+    block_stride: i64,
+    entry_row_stride: i64,
+    entry_column_stride: i64,
+    matrix_stride: i64,
+    rhs: *mut f64,
+    row_stride: i64,
+    system_stride: i64,
+) -> bandsolve_status_t {
+    guard(|| unsafe {
+        lapack::solve_batch_once(
+            lapack::block_batch(
+                Lifetime::Call,
+                BatchSizes { n, count, row_stride, system_stride },
+                (BlockArguments { block, block_stride, entry_row_stride, entry_column_stride, matrix_stride }, true),
+                [sub, diag, sup],
+            ),
+            rhs,
+        )
+    })
+}
+
+/// Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_dbgttrs_batch`.
+///
+/// The arguments are those of `bandsolve_dcbgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_dcbgttrf_batch(
+    n: i64,
+    block: i64,
+    count: i64,
+    sub: *const f64,
+    diag: *const f64,
+    sup: *const f64,
+    block_stride: i64,
+    entry_row_stride: i64,
+    entry_column_stride: i64,
+    matrix_stride: i64,
+    row_stride: i64,
+    system_stride: i64,
+    factor: bandsolve_factor_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe {
+        lapack::store(factor, || {
+            lapack::block_batch(
+                Lifetime::Handle,
+                BatchSizes { n, count, row_stride, system_stride },
+                (BlockArguments { block, block_stride, entry_row_stride, entry_column_stride, matrix_stride }, true),
+                [sub, diag, sup],
+            )
+        })
+    })
 }

@@ -21,7 +21,7 @@ pub use s::*;
 pub use symmetric::*;
 pub use z::*;
 
-use crate::lapack::{self, BandArguments, BatchSizes, LapackColumns, Lifetime, bandsolve_factor_t};
+use crate::lapack::{self, BandArguments, BatchSizes, BlockArguments, LapackColumns, Lifetime, bandsolve_factor_t};
 use crate::settings::{BoolArgument, DoubleArgument};
 use crate::status::{bandsolve_status_t, guard};
 use bandsolve::{Complex32, Complex64};
