@@ -4,9 +4,10 @@ mod common;
 
 use bandsolve::{RealScalar, Scalar};
 use bandsolve_capi::*;
-use bandsolve_gallery::oracle::{MatrixRows, backward_error, condition_1};
+use bandsolve_gallery::oracle::{backward_error, condition_1};
 use bandsolve_gallery::{Random, random_vec};
-use common::{Status, message, report};
+use common::dense::Dense;
+use common::{Status, message, new_factor, report};
 use core::ffi::c_char;
 use core::ptr::{null, null_mut};
 
@@ -26,12 +27,6 @@ type PbTrf<T> = unsafe extern "C" fn(c_char, i64, i64, *const T, i64, bandsolve_
 type BgSv<T> = unsafe extern "C" fn(i64, i64, i64, *const T, *const T, *const T, *mut T, i64) -> Status;
 type BgTrf<T> = unsafe extern "C" fn(i64, i64, *const T, *const T, *const T, bandsolve_factor_t) -> Status;
 type Det<T> = unsafe extern "C" fn(bandsolve_factor_t, *mut T, *mut f64) -> Status;
-type BatchSv<T> = unsafe extern "C" fn(i64, i64, i64, i64, u8, *const T, *const T, *const T, *mut T) -> Status;
-type BatchTrf<T> =
-    unsafe extern "C" fn(i64, i64, i64, i64, u8, *const T, *const T, *const T, bandsolve_factor_t) -> Status;
-type BandBatchSv<T> = unsafe extern "C" fn(i64, i64, i64, i64, *const T, i64, i64, i64, *mut T, i64, i64) -> Status;
-type BandBatchTrf<T> =
-    unsafe extern "C" fn(i64, i64, i64, i64, *const T, i64, i64, i64, i64, i64, bandsolve_factor_t) -> Status;
 type BatchTrs<T> = unsafe extern "C" fn(c_char, bandsolve_factor_t, *mut T) -> Status;
 
 /// The functions of one number type.
@@ -43,15 +38,12 @@ trait Lapack: Scalar {
     const PB: (PbSv<Self>, PbTrf<Self>, Trs<Self>, Con<Self>);
     const BGT: (BgSv<Self>, BgTrf<Self>, Trs<Self>, Con<Self>);
     const DET: Det<Self>;
-    const BATCH: [(BatchSv<Self>, BatchTrf<Self>); 2];
     const BATCH_TRS: BatchTrs<Self>;
-    const BAND_BATCH: (BandBatchSv<Self>, BandBatchTrf<Self>, BatchTrs<Self>);
 }
 
 macro_rules! lapack {
     ($t:ty: $($gt:ident)*; $($cgt:ident)*; $($gb:ident)*; $($pt:ident)*; $($pb:ident)*; $($bgt:ident)*; $det:ident;
-        $batch_sv:ident $batch_trf:ident $batch_trs:ident $periodic_sv:ident $periodic_trf:ident;
-        $($band_batch:ident)*) => {
+        $batch_trs:ident) => {
         impl Lapack for $t {
             const GT: (Sv<$t>, Trf<$t>, Trs<$t>, Con<$t>) = ($($gt),*);
             const CGT: (Sv<$t>, Trf<$t>, Trs<$t>, Con<$t>) = ($($cgt),*);
@@ -60,9 +52,7 @@ macro_rules! lapack {
             const PB: (PbSv<$t>, PbTrf<$t>, Trs<$t>, Con<$t>) = ($($pb),*);
             const BGT: (BgSv<$t>, BgTrf<$t>, Trs<$t>, Con<$t>) = ($($bgt),*);
             const DET: Det<$t> = $det;
-            const BATCH: [(BatchSv<$t>, BatchTrf<$t>); 2] = [($batch_sv, $batch_trf), ($periodic_sv, $periodic_trf)];
             const BATCH_TRS: BatchTrs<$t> = $batch_trs;
-            const BAND_BATCH: (BandBatchSv<$t>, BandBatchTrf<$t>, BatchTrs<$t>) = ($($band_batch),*);
         }
     };
 }
@@ -71,101 +61,25 @@ lapack!(f32: bandsolve_sgtsv bandsolve_sgttrf bandsolve_sgttrs bandsolve_sgtcon;
     bandsolve_sptsv bandsolve_spttrf bandsolve_spttrs bandsolve_sptcon;
     bandsolve_spbsv bandsolve_spbtrf bandsolve_spbtrs bandsolve_spbcon;
     bandsolve_sbgtsv bandsolve_sbgttrf bandsolve_sbgttrs bandsolve_sbgtcon; bandsolve_sfactor_det;
-    bandsolve_sgtsv_batch bandsolve_sgttrf_batch bandsolve_sgttrs_batch
-    bandsolve_scgtsv_batch bandsolve_scgttrf_batch;
-    bandsolve_sgbsv_batch bandsolve_sgbtrf_batch bandsolve_sgbtrs_batch);
+    bandsolve_sgttrs_batch);
 lapack!(f64: bandsolve_dgtsv bandsolve_dgttrf bandsolve_dgttrs bandsolve_dgtcon; bandsolve_dcgtsv bandsolve_dcgttrf bandsolve_dcgttrs bandsolve_dcgtcon;
     bandsolve_dgbsv bandsolve_dgbtrf bandsolve_dgbtrs bandsolve_dgbcon;
     bandsolve_dptsv bandsolve_dpttrf bandsolve_dpttrs bandsolve_dptcon;
     bandsolve_dpbsv bandsolve_dpbtrf bandsolve_dpbtrs bandsolve_dpbcon;
     bandsolve_dbgtsv bandsolve_dbgttrf bandsolve_dbgttrs bandsolve_dbgtcon; bandsolve_dfactor_det;
-    bandsolve_dgtsv_batch bandsolve_dgttrf_batch bandsolve_dgttrs_batch
-    bandsolve_dcgtsv_batch bandsolve_dcgttrf_batch;
-    bandsolve_dgbsv_batch bandsolve_dgbtrf_batch bandsolve_dgbtrs_batch);
+    bandsolve_dgttrs_batch);
 lapack!(bandsolve::Complex32: bandsolve_cgtsv bandsolve_cgttrf bandsolve_cgttrs bandsolve_cgtcon; bandsolve_ccgtsv bandsolve_ccgttrf bandsolve_ccgttrs bandsolve_ccgtcon;
     bandsolve_cgbsv bandsolve_cgbtrf bandsolve_cgbtrs bandsolve_cgbcon;
     bandsolve_cptsv bandsolve_cpttrf bandsolve_cpttrs bandsolve_cptcon;
     bandsolve_cpbsv bandsolve_cpbtrf bandsolve_cpbtrs bandsolve_cpbcon;
     bandsolve_cbgtsv bandsolve_cbgttrf bandsolve_cbgttrs bandsolve_cbgtcon; bandsolve_cfactor_det;
-    bandsolve_cgtsv_batch bandsolve_cgttrf_batch bandsolve_cgttrs_batch
-    bandsolve_ccgtsv_batch bandsolve_ccgttrf_batch;
-    bandsolve_cgbsv_batch bandsolve_cgbtrf_batch bandsolve_cgbtrs_batch);
+    bandsolve_cgttrs_batch);
 lapack!(bandsolve::Complex64: bandsolve_zgtsv bandsolve_zgttrf bandsolve_zgttrs bandsolve_zgtcon; bandsolve_zcgtsv bandsolve_zcgttrf bandsolve_zcgttrs bandsolve_zcgtcon;
     bandsolve_zgbsv bandsolve_zgbtrf bandsolve_zgbtrs bandsolve_zgbcon;
     bandsolve_zptsv bandsolve_zpttrf bandsolve_zpttrs bandsolve_zptcon;
     bandsolve_zpbsv bandsolve_zpbtrf bandsolve_zpbtrs bandsolve_zpbcon;
     bandsolve_zbgtsv bandsolve_zbgttrf bandsolve_zbgttrs bandsolve_zbgtcon; bandsolve_zfactor_det;
-    bandsolve_zgtsv_batch bandsolve_zgttrf_batch bandsolve_zgttrs_batch
-    bandsolve_zcgtsv_batch bandsolve_zcgttrf_batch;
-    bandsolve_zgbsv_batch bandsolve_zgbtrf_batch bandsolve_zgbtrs_batch);
-
-/// A dense matrix, from which the arrays of all routines are read.
-#[derive(Clone)]
-struct Dense<T> {
-    n: usize,
-    entries: Vec<T>,
-}
-
-impl<T: Scalar> Dense<T> {
-    fn new(n: usize, entry: impl Fn(usize, usize) -> T) -> Self {
-        Self { n, entries: (0..n * n).map(|k| entry(k / n, k % n)).collect() }
-    }
-
-    /// A random matrix with these bandwidths and, if `cyclic`, corner entries.
-    fn random(n: usize, (lower, upper): (usize, usize), cyclic: bool, seed: u64) -> Self {
-        let values = random_vec::<T>(n * n, &mut Random::new(seed));
-        let corner = |i: usize, j: usize| cyclic && n > 2 && (i == 0 && j == n - 1 || i == n - 1 && j == 0);
-        let four = T::from_real(T::Real::from_f64(3.0 + (lower + upper) as f64));
-        Self::new(n, |i, j| match values[i * n + j] {
-            v if i == j => v + four,
-            v if j <= i + upper && i <= j + lower || corner(i, j) => v,
-            _ => T::ZERO,
-        })
-    }
-
-    fn hermitian(n: usize, width: usize, seed: u64) -> Self {
-        let a = Self::random(n, (width, width), false, seed);
-        Self::new(n, |i, j| match i.cmp(&j) {
-            core::cmp::Ordering::Less => a.at(i, j),
-            core::cmp::Ordering::Equal => T::from_real(a.at(i, j).re() + T::Real::from_f64(2.0 * width as f64)),
-            core::cmp::Ordering::Greater => Scalar::conj(a.at(j, i)),
-        })
-    }
-
-    fn at(&self, i: usize, j: usize) -> T {
-        self.entries[i * self.n + j]
-    }
-
-    /// op(A) for LAPACK's letter.
-    fn op(&self, trans: u8) -> Self {
-        Self::new(self.n, |i, j| match trans {
-            b'N' => self.at(i, j),
-            b'T' => self.at(j, i),
-            _ => Scalar::conj(self.at(j, i)),
-        })
-    }
-
-    fn off(&self, down: bool) -> Vec<T> {
-        (1..self.n).map(|i| if down { self.at(i, i - 1) } else { self.at(i - 1, i) }).collect()
-    }
-
-    fn diag(&self) -> Vec<T> {
-        (0..self.n).map(|i| self.at(i, i)).collect()
-    }
-}
-
-impl<T: Scalar> MatrixRows<T> for Dense<T> {
-    fn n(&self) -> usize {
-        self.n
-    }
-    fn bandwidths(&self) -> (usize, usize) {
-        (self.n.saturating_sub(1), self.n.saturating_sub(1))
-    }
-    fn entries(&self, i: usize, entries: &mut Vec<(usize, T)>) {
-        entries.clear();
-        entries.extend((0..self.n).map(|j| (j, self.at(i, j))));
-    }
-}
+    bandsolve_zgttrs_batch);
 
 /// The functions that have the same arguments for all matrices, and a closure for the ones that have not.
 struct Calls<'a, T: Lapack> {
@@ -173,13 +87,6 @@ struct Calls<'a, T: Lapack> {
     trf: &'a dyn Fn(bandsolve_factor_t) -> Status,
     trs: Trs<T>,
     con: Con<T>,
-}
-
-fn new_factor() -> bandsolve_factor_t {
-    let mut factor = null_mut();
-    // SAFETY: a place for the handle.
-    assert_eq!(unsafe { bandsolve_factor_create(&mut factor) }, OK);
-    factor
 }
 
 /// Solve by all functions, for several right-hand sides and a leading dimension with gaps.
@@ -343,129 +250,6 @@ fn blocks<T: Lapack>() {
     }
 }
 
-fn batches<T: Lapack>() {
-    batches_of::<T>(false);
-    batches_of::<T>(true);
-}
-
-/// Systems of a batch in four orders, with their own matrices and with a shared one.
-fn batches_of<T: Lapack>(periodic: bool) {
-    let (n, count) = (40, 21);
-    let epsilon = T::Real::EPSILON.to_f64();
-    let systems: Vec<Dense<T>> = (0..count).map(|s| Dense::random(n, (1, 1), periodic, 100 + s as u64)).collect();
-    for (row, system) in [(1, n), (1, n + 3), (count, 1), (2 * count + 1, 2)] {
-        for shared in [false, true] {
-            let len = (n - 1) * row + (count - 1) * system + 1;
-            let at = |s: usize, i: usize| i * row + s * system;
-            let mut arrays = [(); 3].map(|()| vec![T::from_real(T::Real::NAN); if shared { n } else { len }]);
-            for s in 0..if shared { 1 } else { count } {
-                for i in 0..n {
-                    let at = if shared { i } else { at(s, i) };
-                    arrays[0][at] = if i > 0 || periodic { systems[s].at(i, (i + n - 1) % n) } else { arrays[0][at] };
-                    arrays[1][at] = systems[s].at(i, i);
-                    arrays[2][at] = if i + 1 < n || periodic { systems[s].at(i, (i + 1) % n) } else { arrays[2][at] };
-                }
-            }
-            let rhs = random_vec::<T>(len, &mut Random::new(9));
-            let [sub, diag, sup] = arrays.each_ref().map(|array| array.as_ptr());
-            let ((sv, trf), trs) = (T::BATCH[usize::from(periodic)], T::BATCH_TRS);
-            let sizes = (n as i64, count as i64, row as i64, system as i64);
-            let verify = |x: &[T], trans: u8| {
-                for s in 0..count {
-                    let of = |array: &[T]| -> Vec<T> { (0..n).map(|i| array[at(s, i)]).collect() };
-                    let a = systems[if shared { 0 } else { s }].op(trans);
-                    let error = backward_error(&a, &of(&rhs), &of(x));
-                    assert!(error <= 16.0 * epsilon, "strides {row}, {system}, system {s}: {error}");
-                }
-            };
-            let mut x = rhs.clone();
-            // SAFETY: arrays of these sizes.
-            unsafe {
-                let (n, count, row, system) = sizes;
-                let status = sv(n, count, row, system, u8::from(shared), sub, diag, sup, x.as_mut_ptr());
-                assert_eq!((status, message()), (OK, String::new()));
-                verify(&x, b'N');
-                let factor = new_factor();
-                let status = trf(n, count, row, system, u8::from(shared), sub, diag, sup, factor);
-                assert_eq!((status, message()), (OK, String::new()));
-                arrays.iter_mut().for_each(|array| array.fill(T::ZERO));
-                for trans in [b'N', b'T', b'C'] {
-                    let mut x = rhs.clone();
-                    assert_eq!(trs(trans as c_char, factor, x.as_mut_ptr()), OK, "{}", message());
-                    verify(&x, trans);
-                }
-                assert_eq!(bandsolve_factor_destroy(factor), OK);
-            }
-        }
-    }
-}
-
-/// Banded systems in several orders of the matrices and of the right-hand sides, with a matrix each and with a shared one.
-fn batches_of_bands<T: Lapack>() {
-    let (n, count, epsilon) = (23, 19, T::Real::EPSILON.to_f64());
-    for (lower, upper) in [(2, 2), (0, 3), (8, 1), (1, 1)] {
-        let rows = lower + upper + 1;
-        let seed = |s: usize| (31 * s + 7 * lower + upper) as u64;
-        let systems: Vec<Dense<T>> = (0..count).map(|s| Dense::random(n, (lower, upper), false, seed(s))).collect();
-        // LAPACK's order with and without rows for fill-in, a row for each diagonal, interleaved, and one matrix for all.
-        let orders = [
-            (1, rows, n * rows),
-            (1, rows + lower, n * (rows + lower) + 5),
-            (n, 1, n * rows),
-            (n * count, count, 1),
-            (1, rows, 0),
-        ];
-        let sides = [(1, n), (1, n + 3), (count, 1)];
-        for ((of_row, of_column, of_system), (row, system)) in orders.iter().flat_map(|o| sides.map(|s| (*o, s))) {
-            let last = (rows - 1) * of_row + (n - 1) * of_column + (count - 1) * of_system;
-            let mut ab = vec![T::from_real(T::Real::NAN); last + 1];
-            for s in 0..if of_system == 0 { 1 } else { count } {
-                for (i, j) in (0..n * n).map(|k| (k / n, k % n)).filter(|(i, j)| *j <= i + upper && *i <= j + lower) {
-                    ab[(upper + i - j) * of_row + j * of_column + s * of_system] = systems[s].at(i, j);
-                }
-            }
-            let at = |s: usize, i: usize| i * row + s * system;
-            let rhs = random_vec::<T>(at(count - 1, n - 1) + 1, &mut Random::new(4));
-            let verify = |x: &[T], trans: u8| {
-                for s in 0..count {
-                    let of = |array: &[T]| -> Vec<T> { (0..n).map(|i| array[at(s, i)]).collect() };
-                    let a = systems[if of_system == 0 { 0 } else { s }].op(trans);
-                    let error = backward_error(&a, &of(&rhs), &of(x));
-                    // The limit of the contract, and the rounding of this measurement.
-                    assert!(error <= (8 + rows + 4) as f64 * epsilon, "{of_row} {of_column}, system {s}: {error}");
-                }
-            };
-            let long = |value: usize| value as i64;
-            let [n, lower, upper, count] = [n, lower, upper, count].map(long);
-            let ([of_row, of_column, of_system], [row, system]) =
-                ([of_row, of_column, of_system].map(long), [row, system].map(long));
-            let (sv, trf, trs) = T::BAND_BATCH;
-            let mut x = rhs.clone();
-            // SAFETY: arrays of these sizes.
-            unsafe {
-                let at_ab = ab.as_ptr();
-                let status =
-                    sv(n, lower, upper, count, at_ab, of_row, of_column, of_system, x.as_mut_ptr(), row, system);
-                assert_eq!((status, message()), (OK, String::new()));
-                verify(&x, b'N');
-                let factor = new_factor();
-                let status = trf(n, lower, upper, count, at_ab, of_row, of_column, of_system, row, system, factor);
-                assert_eq!((status, message()), (OK, String::new()));
-                ab.fill(T::ZERO);
-                for trans in [b'N', b'T', b'C'] {
-                    let mut x = rhs.clone();
-                    assert_eq!(trs(trans as c_char, factor, x.as_mut_ptr()), OK, "{}", message());
-                    verify(&x, trans);
-                }
-                let status = T::BATCH_TRS(b'N' as c_char, factor, x.as_mut_ptr());
-                let expected = "factor comes from gbtrf_batch, but this routine needs factors of gttrf_batch";
-                assert_eq!((status, message().as_str()), (Status::BANDSOLVE_INVALID_BUFFER, expected));
-                assert_eq!(bandsolve_factor_destroy(factor), OK);
-            }
-        }
-    }
-}
-
 /// A handle is used for one matrix after the other, and the determinant is that of the last one.
 fn handles_are_used_again<T: Lapack>() {
     let factor = new_factor();
@@ -499,7 +283,7 @@ fn handles_are_used_again<T: Lapack>() {
     }
 }
 
-for_all_types!(tridiagonal, banded, positive_definite, blocks, batches, batches_of_bands, handles_are_used_again);
+for_all_types!(tridiagonal, banded, positive_definite, blocks, handles_are_used_again);
 
 fn says(status: Status, expected: Status, text: &str) {
     assert_eq!(status, expected, "{}", message());
@@ -534,18 +318,6 @@ fn wrong_arguments_are_named() {
         let none = [-1.0; 10];
         says(bandsolve_dptsv(10, 1, none.as_ptr(), sub, x_at, 9), INVALID, "ld_rhs is 9, expected at least 10");
         says(bandsolve_dpbsv(b'?' as c_char, 10, 1, 1, x_at, 3, x_at, 10), INVALID, "uplo is '?'");
-        says(bandsolve_dgtsv_batch(4, 3, 1, 3, 0, sub, sub, sub, x_at), INVALID, "same place");
-        let bands = |kl, ab: *const f64, strides: [i64; 3], row| {
-            let [of_row, of_column, of_system] = strides;
-            bandsolve_dgbsv_batch(3, kl, 1, 2, ab, of_row, of_column, of_system, x_at, row, 3)
-        };
-        says(bands(16, diag_at, [1, 18, 54], 1), INVALID, "kl is 16 and ku is 1, expected at most 15 each");
-        says(bands(-1, diag_at, [1, 3, 9], 1), INVALID, "kl is -1");
-        says(bands(1, null(), [1, 3, 9], 1), INVALID, "ab is null, expected 18 elements");
-        says(bands(1, diag_at, [1, -3, 9], 1), INVALID, "ab_column_stride is -3");
-        says(bands(1, diag_at, [1, i64::MAX, i64::MAX], 1), INVALID, "more than can be addressed");
-        says(bands(1, x_at, [1, 3, 9], 1), INVALID, "rhs overlaps ab");
-        says(bands(1, diag_at, [0, 0, 0], 3), INVALID, "same place");
         // A failure leaves an empty handle.
         let nan = [f64::NAN; 10];
         _ = bandsolve_dgttrf(10, sub, nan.as_ptr(), sub, factor);
@@ -579,19 +351,6 @@ fn indices_are_those_of_the_caller() {
         let off = [1.0; 9];
         let status = bandsolve_dgtsv(10, 2, off.as_ptr(), diag.as_ptr(), off.as_ptr(), x.as_mut_ptr(), 12);
         says(status, not_finite, "rhs[14]");
-        // Three pentadiagonal systems with a row for each diagonal. Entry (5, 4) of the second system, then row 5 of the third one.
-        let mut ab = [1.0; 150];
-        (0..3).for_each(|s| ab[50 * s + 20..50 * s + 30].fill(9.0));
-        let mut x = [1.0; 36];
-        let solve = |ab: &[f64; 150], x: &mut [f64; 36]| {
-            bandsolve_dgbsv_batch(10, 2, 2, 3, ab.as_ptr(), 10, 1, 50, x.as_mut_ptr(), 1, 13)
-        };
-        ab[84] = f64::NAN;
-        says(solve(&ab, &mut x), not_finite, "ab[84]");
-        ab[84] = 1.0;
-        x = [1.0; 36];
-        x[31] = f64::INFINITY;
-        says(solve(&ab, &mut x), not_finite, "rhs[31]");
     }
 }
 

@@ -10,8 +10,8 @@ use crate::solve::arrays;
 use crate::status::{CallFailure, CallResult};
 use bandsolve::memory::{collected, copied, zeroed};
 use bandsolve::{
-    BandStrides, Banded, BandedBatch, BlockStrides, BlockTridiagonal, ColumnStrides, Factorize, Inspect, Layout, Method, Plan,
-    Scalar, Shape, Tridiagonal, TridiagonalBatch,
+    BandStrides, Banded, BandedBatch, BlockStrides, BlockTridiagonal, ColumnStrides, Factorize, Inspect, Layout,
+    Method, Plan, Scalar, Shape, Tridiagonal, TridiagonalBatch,
 };
 use core::ffi::c_char;
 use std::sync::Mutex;
@@ -303,7 +303,8 @@ fn reach(steps: &[(usize, usize)]) -> usize {
     if steps.iter().any(|(count, _)| *count == 0) {
         return 0;
     }
-    let last = steps.iter().try_fold(1_usize, |sum, (count, stride)| sum.checked_add((count - 1).checked_mul(*stride)?));
+    let last =
+        steps.iter().try_fold(1_usize, |sum, (count, stride)| sum.checked_add((count - 1).checked_mul(*stride)?));
     last.unwrap_or(usize::MAX)
 }
 

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub mod dense;
+
 use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
 use bandsolve_capi::*;
 use bandsolve_gallery::oracle::MatrixRows;
@@ -382,4 +384,11 @@ macro_rules! for_all_types {
             })*
         }
     };
+}
+
+pub fn new_factor() -> bandsolve_factor_t {
+    let mut factor = core::ptr::null_mut();
+    // SAFETY: a place for the handle.
+    assert_eq!(unsafe { bandsolve_factor_create(&mut factor) }, Status::BANDSOLVE_SUCCESS);
+    factor
 }
