@@ -215,6 +215,45 @@ static void batches_of_bands(bandsolve_factor_t factor) {
     check_ones(count * n, x, "gbsv_batch, one matrix");
 }
 
+/* Three periodic pentadiagonal systems: each row has the sum 10. */
+static void batches_of_rings(bandsolve_factor_t factor) {
+    enum { count = 3, kl = 2, ku = 2, rows = kl + ku + 1 };
+    double ab[count * n * rows], x[count * n];
+    int i;
+    for (i = 0; i < count * n * rows; i++) ab[i] = i % rows == ku ? 6.0 : 1.0;
+    for (i = 0; i < count * n; i++) x[i] = 10.0;
+    check(bandsolve_dcgbsv_batch(n, kl, ku, count, ab, 1, rows, n * rows, x, 1, n));
+    check_ones(count * n, x, "cgbsv_batch");
+    check(bandsolve_dcgbtrf_batch(n, kl, ku, count, ab, 1, rows, n * rows, 1, n, factor));
+    for (i = 0; i < count * n; i++) x[i] = 10.0;
+    check(bandsolve_dgbtrs_batch('T', factor, x));
+    check_ones(count * n, x, "cgbtrf_batch");
+}
+
+/* Three periodic systems of n / 2 block rows: [8 1; 1 8] on the diagonal, the identity beside it. Each row has the sum 11. */
+static void batches_of_blocks(bandsolve_factor_t factor) {
+    enum { count = 3, rows = n / 2, block = 2, size = block * block };
+    double beside[rows * size], on[rows * size], x[count * n];
+    int i, s;
+    for (i = 0; i < rows * size; i++) {
+        on[i] = i % size == 0 || i % size == 3 ? 8.0 : 1.0;
+        beside[i] = i % size == 0 || i % size == 3 ? 1.0 : 0.0;
+    }
+    for (i = 0; i < count * n; i++) x[i] = 11.0;
+    check(bandsolve_dcbgtsv_batch(rows, block, count, beside, on, beside, size, 1, block, 0, x, 1, n));
+    check_ones(count * n, x, "cbgtsv_batch");
+    /* Open systems, and factors of both. */
+    for (s = 0; s < count; s++) {
+        for (i = 0; i < n; i++) x[s * n + i] = i < block || i >= n - block ? 10.0 : 11.0;
+    }
+    check(bandsolve_dbgtsv_batch(rows, block, count, beside, on, beside, size, 1, block, 0, x, 1, n));
+    check_ones(count * n, x, "bgtsv_batch");
+    check(bandsolve_dcbgttrf_batch(rows, block, count, beside, on, beside, size, 1, block, 0, 1, n, factor));
+    for (i = 0; i < count * n; i++) x[i] = 11.0;
+    check(bandsolve_dbgttrs_batch('N', factor, x));
+    check_ones(count * n, x, "bgttrs_batch");
+}
+
 /* The eigenvalues of the matrix are 4 - 2 cos(k pi / (n + 1)). */
 static void eigenvalues(void) {
     const double pi = acos(-1.0);
@@ -245,6 +284,8 @@ int main(void) {
     blocks(factor);
     batches(factor);
     batches_of_bands(factor);
+    batches_of_rings(factor);
+    batches_of_blocks(factor);
     eigenvalues();
     check(bandsolve_factor_destroy(factor));
     check(bandsolve_shutdown());

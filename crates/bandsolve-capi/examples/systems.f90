@@ -12,6 +12,8 @@ program systems
   call blocks()
   call batches()
   call batches_of_bands()
+  call batches_of_rings()
+  call batches_of_blocks()
   call eigenvalues()
   call failures()
   call bandsolve_shutdown()
@@ -219,6 +221,55 @@ contains
     x = spread(rhs(:, 1), 2, count)
     call gbtrs_batch(a, x)
     call check(all(abs(x - 1) < 1e-14_real64), "gbtrf_batch, one matrix")
+  end subroutine
+
+  ! Periodic pentadiagonal systems: each row of system s has the sum 10 s.
+  subroutine batches_of_rings()
+    integer, parameter :: n = 20, count = 7, kl = 2, ku = 2
+    real(real64) :: ab(kl + ku + 1, n, count), x(n, count)
+    type(band_factor) :: a
+    integer :: s
+    do s = 1, count
+      ab(:, :, s) = s
+      ab(ku + 1, :, s) = 6 * s
+      x(:, s) = 10 * s
+    end do
+    call cgbsv_batch(kl, ku, ab, x)
+    call check(all(abs(x - 1) < 1e-14_real64), "cgbsv_batch")
+    call cgbtrf_batch(a, kl, ku, ab(:, :, :1), count)
+    x = 10
+    call gbtrs_batch(a, x, trans='T')
+    call check(all(abs(x - 1) < 1e-14_real64), "cgbtrf_batch, one matrix")
+  end subroutine
+
+  ! Blocks of two rows: 8 s on the diagonal, s beside it in the block, and s times the identity beside the block.
+  subroutine batches_of_blocks()
+    integer, parameter :: n = 10, count = 7
+    real(real64) :: beside(2, 2, n, count), on(2, 2, n, count), x(2 * n, count), rhs(2 * n, count)
+    type(band_factor) :: a
+    integer :: s
+    do s = 1, count
+      on(:, :, :, s) = spread(reshape([8, 1, 1, 8] * real(s, real64), [2, 2]), 3, n)
+      beside(:, :, :, s) = spread(reshape([1, 0, 0, 1] * real(s, real64), [2, 2]), 3, n)
+      rhs(:, s) = 11 * s
+    end do
+    x = rhs
+    call cbgtsv_batch(beside, on, beside, x)
+    call check(all(abs(x - 1) < 1e-14_real64), "cbgtsv_batch")
+    call cbgttrf_batch(a, beside(:, :, :, :1), on(:, :, :, :1), beside(:, :, :, :1), count)
+    x = 11
+    call bgttrs_batch(a, x)
+    call check(all(abs(x - 1) < 1e-14_real64), "cbgttrf_batch, one matrix")
+    do s = 1, count
+      rhs([1, 2, 2 * n - 1, 2 * n], s) = 10 * s
+    end do
+    x = rhs
+    call bgtsv_batch(beside, on, beside, x)
+    call check(all(abs(x - 1) < 1e-14_real64), "bgtsv_batch")
+    call bgttrf_batch(a, beside, on, beside)
+    x = rhs
+    call bgttrs_batch(a, x, trans='C')
+    call check(all(abs(x - 1) < 1e-14_real64), "bgttrs_batch")
   end subroutine
 
   ! 2 - 2 cos(k pi / (n + 1)) of the second difference.

@@ -60,7 +60,8 @@ module bandsolve
   public :: pbsv, pbtrf, pbtrs
   public :: bgtsv, bgttrf, bgttrs
   public :: gtsv_batch, cgtsv_batch, gttrf_batch, cgttrf_batch, gttrs_batch
-  public :: gbsv_batch, gbtrf_batch, gbtrs_batch
+  public :: gbsv_batch, cgbsv_batch, gbtrf_batch, cgbtrf_batch, gbtrs_batch
+  public :: bgtsv_batch, cbgtsv_batch, bgttrf_batch, cbgttrf_batch, bgttrs_batch
 
   interface gtsv
     module procedure gtsv_s1, gtsv_s2
@@ -211,6 +212,48 @@ module bandsolve
     module procedure gbtrf_batch_d
     module procedure gbtrf_batch_c
     module procedure gbtrf_batch_z
+  end interface
+  interface cgbsv_batch
+    module procedure cgbsv_batch_s
+    module procedure cgbsv_batch_d
+    module procedure cgbsv_batch_c
+    module procedure cgbsv_batch_z
+  end interface
+  interface cgbtrf_batch
+    module procedure cgbtrf_batch_s
+    module procedure cgbtrf_batch_d
+    module procedure cgbtrf_batch_c
+    module procedure cgbtrf_batch_z
+  end interface
+  interface bgtsv_batch
+    module procedure bgtsv_batch_s
+    module procedure bgtsv_batch_d
+    module procedure bgtsv_batch_c
+    module procedure bgtsv_batch_z
+  end interface
+  interface cbgtsv_batch
+    module procedure cbgtsv_batch_s
+    module procedure cbgtsv_batch_d
+    module procedure cbgtsv_batch_c
+    module procedure cbgtsv_batch_z
+  end interface
+  interface bgttrf_batch
+    module procedure bgttrf_batch_s
+    module procedure bgttrf_batch_d
+    module procedure bgttrf_batch_c
+    module procedure bgttrf_batch_z
+  end interface
+  interface cbgttrf_batch
+    module procedure cbgttrf_batch_s
+    module procedure cbgttrf_batch_d
+    module procedure cbgttrf_batch_c
+    module procedure cbgttrf_batch_z
+  end interface
+  interface bgttrs_batch
+    module procedure bgttrs_batch_s
+    module procedure bgttrs_batch_d
+    module procedure bgttrs_batch_c
+    module procedure bgttrs_batch_z
   end interface
   interface gbtrs_batch
     module procedure gbtrs_batch_s
@@ -516,6 +559,68 @@ module bandsolve
       type(c_ptr), value :: factor
       integer(c_int) :: status
     end function
+    function c_scgbsv_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_scgbsv_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_float), intent(in) :: ab(*)
+      real(c_float), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_scgbtrf_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_scgbtrf_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_float), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_sbgtsv_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, rhs, row_stride, system_stride) result(status) bind(c, name="bandsolve_sbgtsv_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_float), intent(in) :: sub(*), diag(*), sup(*)
+      real(c_float), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_scbgtsv_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, rhs, row_stride, system_stride) result(status) bind(c, name="bandsolve_scbgtsv_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_float), intent(in) :: sub(*), diag(*), sup(*)
+      real(c_float), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_sbgttrf_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, row_stride, system_stride, factor) result(status) bind(c, name="bandsolve_sbgttrf_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_float), intent(in) :: sub(*), diag(*), sup(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_scbgttrf_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, row_stride, system_stride, factor) result(status) bind(c, name="bandsolve_scbgttrf_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_float), intent(in) :: sub(*), diag(*), sup(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_sbgttrs_batch(trans, factor, rhs) &
+        result(status) bind(c, name="bandsolve_sbgttrs_batch")
+      import
+      integer(c_signed_char), value :: trans
+      type(c_ptr), value :: factor
+      real(c_float), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
     function c_sgbtrs_batch(trans, factor, rhs) &
         result(status) bind(c, name="bandsolve_sgbtrs_batch")
       import
@@ -756,6 +861,68 @@ module bandsolve
       integer(c_int64_t), value :: row_stride, system_stride
       real(c_double), intent(in) :: ab(*)
       type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_dcgbsv_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_dcgbsv_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_double), intent(in) :: ab(*)
+      real(c_double), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_dcgbtrf_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_dcgbtrf_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_double), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_dbgtsv_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, rhs, row_stride, system_stride) result(status) bind(c, name="bandsolve_dbgtsv_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_double), intent(in) :: sub(*), diag(*), sup(*)
+      real(c_double), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_dcbgtsv_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, rhs, row_stride, system_stride) result(status) bind(c, name="bandsolve_dcbgtsv_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_double), intent(in) :: sub(*), diag(*), sup(*)
+      real(c_double), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_dbgttrf_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, row_stride, system_stride, factor) result(status) bind(c, name="bandsolve_dbgttrf_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_double), intent(in) :: sub(*), diag(*), sup(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_dcbgttrf_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, row_stride, system_stride, factor) result(status) bind(c, name="bandsolve_dcbgttrf_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_double), intent(in) :: sub(*), diag(*), sup(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_dbgttrs_batch(trans, factor, rhs) &
+        result(status) bind(c, name="bandsolve_dbgttrs_batch")
+      import
+      integer(c_signed_char), value :: trans
+      type(c_ptr), value :: factor
+      real(c_double), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
     function c_dgbtrs_batch(trans, factor, rhs) &
@@ -1000,6 +1167,68 @@ module bandsolve
       type(c_ptr), value :: factor
       integer(c_int) :: status
     end function
+    function c_ccgbsv_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_ccgbsv_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_float_complex), intent(in) :: ab(*)
+      complex(c_float_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_ccgbtrf_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_ccgbtrf_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_float_complex), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_cbgtsv_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, rhs, row_stride, system_stride) result(status) bind(c, name="bandsolve_cbgtsv_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_float_complex), intent(in) :: sub(*), diag(*), sup(*)
+      complex(c_float_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_ccbgtsv_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, rhs, row_stride, system_stride) result(status) bind(c, name="bandsolve_ccbgtsv_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_float_complex), intent(in) :: sub(*), diag(*), sup(*)
+      complex(c_float_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_cbgttrf_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, row_stride, system_stride, factor) result(status) bind(c, name="bandsolve_cbgttrf_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_float_complex), intent(in) :: sub(*), diag(*), sup(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_ccbgttrf_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, row_stride, system_stride, factor) result(status) bind(c, name="bandsolve_ccbgttrf_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_float_complex), intent(in) :: sub(*), diag(*), sup(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_cbgttrs_batch(trans, factor, rhs) &
+        result(status) bind(c, name="bandsolve_cbgttrs_batch")
+      import
+      integer(c_signed_char), value :: trans
+      type(c_ptr), value :: factor
+      complex(c_float_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
     function c_cgbtrs_batch(trans, factor, rhs) &
         result(status) bind(c, name="bandsolve_cgbtrs_batch")
       import
@@ -1240,6 +1469,68 @@ module bandsolve
       integer(c_int64_t), value :: row_stride, system_stride
       complex(c_double_complex), intent(in) :: ab(*)
       type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_zcgbsv_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_zcgbsv_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_double_complex), intent(in) :: ab(*)
+      complex(c_double_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_zcgbtrf_batch(n, kl, ku, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_zcgbtrf_batch")
+      import
+      integer(c_int64_t), value :: n, kl, ku, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_double_complex), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_zbgtsv_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, rhs, row_stride, system_stride) result(status) bind(c, name="bandsolve_zbgtsv_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_double_complex), intent(in) :: sub(*), diag(*), sup(*)
+      complex(c_double_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_zcbgtsv_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, rhs, row_stride, system_stride) result(status) bind(c, name="bandsolve_zcbgtsv_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_double_complex), intent(in) :: sub(*), diag(*), sup(*)
+      complex(c_double_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_zbgttrf_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, row_stride, system_stride, factor) result(status) bind(c, name="bandsolve_zbgttrf_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_double_complex), intent(in) :: sub(*), diag(*), sup(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_zcbgttrf_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
+        matrix_stride, row_stride, system_stride, factor) result(status) bind(c, name="bandsolve_zcbgttrf_batch")
+      import
+      integer(c_int64_t), value :: n, block, count, block_stride, entry_row_stride, entry_column_stride, matrix_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_double_complex), intent(in) :: sub(*), diag(*), sup(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_zbgttrs_batch(trans, factor, rhs) &
+        result(status) bind(c, name="bandsolve_zbgttrs_batch")
+      import
+      integer(c_signed_char), value :: trans
+      type(c_ptr), value :: factor
+      complex(c_double_complex), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
     function c_zgbtrs_batch(trans, factor, rhs) &
@@ -1911,6 +2202,44 @@ contains
         merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
   end subroutine
 
+  ! The same for periodic systems: ab(r, j, s) is in row 1 + mod(j + r - ku - 2, n), and kl and ku are at most 7.
+  subroutine cgbsv_batch_s(kl, ku, ab, rhs, status)
+    integer, intent(in) :: kl, ku
+    real(c_float), intent(in), contiguous :: ab(:, :, :)
+    real(c_float), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("cgbsv_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    call check_size("cgbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("cgbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("cgbsv_batch", &
+        c_scgbsv_batch(n, wide(kl), wide(ku), count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the periodic banded matrices of a batch, as in cgbsv_batch, for gbtrs_batch.
+  subroutine cgbtrf_batch_s(factor, kl, ku, ab, count, status)
+    type(band_factor), intent(inout) :: factor
+    integer, intent(in) :: kl, ku
+    real(c_float), intent(in), contiguous :: ab(:, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_size("cgbtrf_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    if (size(ab, 3) /= 1) call check_size("cgbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("cgbtrf_batch", &
+        c_scgbtrf_batch(n, wide(kl), wide(ku), systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
   ! Solve the systems of gbtrf_batch: rhs(n, count).
   subroutine gbtrs_batch_s(factor, rhs, trans, status)
     type(band_factor), intent(in) :: factor
@@ -1918,6 +2247,84 @@ contains
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
     call conclude("gbtrs_batch", c_sgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
+  ! One block tridiagonal system in each column of rhs(n * block, count): block i of system s is diag(:, :, i, s), and sub and sup
+  ! are indexed by block row. If the last dimension is 1, all systems have the same matrix. Blocks have at most 8 rows.
+  subroutine bgtsv_batch_s(sub, diag, sup, rhs, status)
+    real(c_float), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    real(c_float), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, count
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_blocks("bgtsv_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), count)
+    call check_size("bgtsv_batch", "a column of rhs", size(rhs, 1, kind=c_int64_t), n * block)
+    call conclude("bgtsv_batch", &
+        c_sbgtsv_batch(n, block, count, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), rhs, 1_c_int64_t, n * block), status)
+  end subroutine
+
+  ! The same for periodic systems, with blocks of at most 5 rows.
+  subroutine cbgtsv_batch_s(sub, diag, sup, rhs, status)
+    real(c_float), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    real(c_float), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, count
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_blocks("cbgtsv_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), count)
+    call check_size("cbgtsv_batch", "a column of rhs", size(rhs, 1, kind=c_int64_t), n * block)
+    call conclude("cbgtsv_batch", &
+        c_scbgtsv_batch(n, block, count, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), rhs, 1_c_int64_t, n * block), status)
+  end subroutine
+
+  ! Prepare the matrices of bgtsv_batch for bgttrs_batch. count is the number of systems if they have one matrix.
+  subroutine bgttrf_batch_s(factor, sub, diag, sup, count, status)
+    type(band_factor), intent(inout) :: factor
+    real(c_float), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, systems
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    systems = size(diag, 4, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_blocks("bgttrf_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), systems)
+    call create(factor)
+    call conclude("bgttrf_batch", &
+        c_sbgttrf_batch(n, block, systems, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), 1_c_int64_t, n * block, factor%handle), status)
+  end subroutine
+
+  ! Prepare the matrices of cbgtsv_batch for bgttrs_batch.
+  subroutine cbgttrf_batch_s(factor, sub, diag, sup, count, status)
+    type(band_factor), intent(inout) :: factor
+    real(c_float), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, systems
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    systems = size(diag, 4, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_blocks("cbgttrf_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), systems)
+    call create(factor)
+    call conclude("cbgttrf_batch", &
+        c_scbgttrf_batch(n, block, systems, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), 1_c_int64_t, n * block, factor%handle), status)
+  end subroutine
+
+  ! Solve the systems of bgttrf_batch: rhs(n * block, count).
+  subroutine bgttrs_batch_s(factor, rhs, trans, status)
+    type(band_factor), intent(in) :: factor
+    real(c_float), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: trans
+    integer, intent(out), optional :: status
+    call conclude("bgttrs_batch", c_sbgttrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
   ! a tridiagonal matrix: diag(n), sub(n - 1), sup(n - 1).
@@ -2394,6 +2801,44 @@ contains
         merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
   end subroutine
 
+  ! The same for periodic systems: ab(r, j, s) is in row 1 + mod(j + r - ku - 2, n), and kl and ku are at most 7.
+  subroutine cgbsv_batch_d(kl, ku, ab, rhs, status)
+    integer, intent(in) :: kl, ku
+    real(c_double), intent(in), contiguous :: ab(:, :, :)
+    real(c_double), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("cgbsv_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    call check_size("cgbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("cgbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("cgbsv_batch", &
+        c_dcgbsv_batch(n, wide(kl), wide(ku), count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the periodic banded matrices of a batch, as in cgbsv_batch, for gbtrs_batch.
+  subroutine cgbtrf_batch_d(factor, kl, ku, ab, count, status)
+    type(band_factor), intent(inout) :: factor
+    integer, intent(in) :: kl, ku
+    real(c_double), intent(in), contiguous :: ab(:, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_size("cgbtrf_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    if (size(ab, 3) /= 1) call check_size("cgbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("cgbtrf_batch", &
+        c_dcgbtrf_batch(n, wide(kl), wide(ku), systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
   ! Solve the systems of gbtrf_batch: rhs(n, count).
   subroutine gbtrs_batch_d(factor, rhs, trans, status)
     type(band_factor), intent(in) :: factor
@@ -2401,6 +2846,84 @@ contains
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
     call conclude("gbtrs_batch", c_dgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
+  ! One block tridiagonal system in each column of rhs(n * block, count): block i of system s is diag(:, :, i, s), and sub and sup
+  ! are indexed by block row. If the last dimension is 1, all systems have the same matrix. Blocks have at most 8 rows.
+  subroutine bgtsv_batch_d(sub, diag, sup, rhs, status)
+    real(c_double), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    real(c_double), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, count
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_blocks("bgtsv_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), count)
+    call check_size("bgtsv_batch", "a column of rhs", size(rhs, 1, kind=c_int64_t), n * block)
+    call conclude("bgtsv_batch", &
+        c_dbgtsv_batch(n, block, count, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), rhs, 1_c_int64_t, n * block), status)
+  end subroutine
+
+  ! The same for periodic systems, with blocks of at most 5 rows.
+  subroutine cbgtsv_batch_d(sub, diag, sup, rhs, status)
+    real(c_double), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    real(c_double), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, count
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_blocks("cbgtsv_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), count)
+    call check_size("cbgtsv_batch", "a column of rhs", size(rhs, 1, kind=c_int64_t), n * block)
+    call conclude("cbgtsv_batch", &
+        c_dcbgtsv_batch(n, block, count, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), rhs, 1_c_int64_t, n * block), status)
+  end subroutine
+
+  ! Prepare the matrices of bgtsv_batch for bgttrs_batch. count is the number of systems if they have one matrix.
+  subroutine bgttrf_batch_d(factor, sub, diag, sup, count, status)
+    type(band_factor), intent(inout) :: factor
+    real(c_double), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, systems
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    systems = size(diag, 4, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_blocks("bgttrf_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), systems)
+    call create(factor)
+    call conclude("bgttrf_batch", &
+        c_dbgttrf_batch(n, block, systems, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), 1_c_int64_t, n * block, factor%handle), status)
+  end subroutine
+
+  ! Prepare the matrices of cbgtsv_batch for bgttrs_batch.
+  subroutine cbgttrf_batch_d(factor, sub, diag, sup, count, status)
+    type(band_factor), intent(inout) :: factor
+    real(c_double), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, systems
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    systems = size(diag, 4, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_blocks("cbgttrf_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), systems)
+    call create(factor)
+    call conclude("cbgttrf_batch", &
+        c_dcbgttrf_batch(n, block, systems, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), 1_c_int64_t, n * block, factor%handle), status)
+  end subroutine
+
+  ! Solve the systems of bgttrf_batch: rhs(n * block, count).
+  subroutine bgttrs_batch_d(factor, rhs, trans, status)
+    type(band_factor), intent(in) :: factor
+    real(c_double), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: trans
+    integer, intent(out), optional :: status
+    call conclude("bgttrs_batch", c_dbgttrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
   ! a tridiagonal matrix: diag(n), sub(n - 1), sup(n - 1).
@@ -2877,6 +3400,44 @@ contains
         merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
   end subroutine
 
+  ! The same for periodic systems: ab(r, j, s) is in row 1 + mod(j + r - ku - 2, n), and kl and ku are at most 7.
+  subroutine cgbsv_batch_c(kl, ku, ab, rhs, status)
+    integer, intent(in) :: kl, ku
+    complex(c_float_complex), intent(in), contiguous :: ab(:, :, :)
+    complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("cgbsv_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    call check_size("cgbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("cgbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("cgbsv_batch", &
+        c_ccgbsv_batch(n, wide(kl), wide(ku), count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the periodic banded matrices of a batch, as in cgbsv_batch, for gbtrs_batch.
+  subroutine cgbtrf_batch_c(factor, kl, ku, ab, count, status)
+    type(band_factor), intent(inout) :: factor
+    integer, intent(in) :: kl, ku
+    complex(c_float_complex), intent(in), contiguous :: ab(:, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_size("cgbtrf_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    if (size(ab, 3) /= 1) call check_size("cgbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("cgbtrf_batch", &
+        c_ccgbtrf_batch(n, wide(kl), wide(ku), systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
   ! Solve the systems of gbtrf_batch: rhs(n, count).
   subroutine gbtrs_batch_c(factor, rhs, trans, status)
     type(band_factor), intent(in) :: factor
@@ -2884,6 +3445,84 @@ contains
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
     call conclude("gbtrs_batch", c_cgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
+  ! One block tridiagonal system in each column of rhs(n * block, count): block i of system s is diag(:, :, i, s), and sub and sup
+  ! are indexed by block row. If the last dimension is 1, all systems have the same matrix. Blocks have at most 8 rows.
+  subroutine bgtsv_batch_c(sub, diag, sup, rhs, status)
+    complex(c_float_complex), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, count
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_blocks("bgtsv_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), count)
+    call check_size("bgtsv_batch", "a column of rhs", size(rhs, 1, kind=c_int64_t), n * block)
+    call conclude("bgtsv_batch", &
+        c_cbgtsv_batch(n, block, count, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), rhs, 1_c_int64_t, n * block), status)
+  end subroutine
+
+  ! The same for periodic systems, with blocks of at most 5 rows.
+  subroutine cbgtsv_batch_c(sub, diag, sup, rhs, status)
+    complex(c_float_complex), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, count
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_blocks("cbgtsv_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), count)
+    call check_size("cbgtsv_batch", "a column of rhs", size(rhs, 1, kind=c_int64_t), n * block)
+    call conclude("cbgtsv_batch", &
+        c_ccbgtsv_batch(n, block, count, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), rhs, 1_c_int64_t, n * block), status)
+  end subroutine
+
+  ! Prepare the matrices of bgtsv_batch for bgttrs_batch. count is the number of systems if they have one matrix.
+  subroutine bgttrf_batch_c(factor, sub, diag, sup, count, status)
+    type(band_factor), intent(inout) :: factor
+    complex(c_float_complex), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, systems
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    systems = size(diag, 4, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_blocks("bgttrf_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), systems)
+    call create(factor)
+    call conclude("bgttrf_batch", &
+        c_cbgttrf_batch(n, block, systems, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), 1_c_int64_t, n * block, factor%handle), status)
+  end subroutine
+
+  ! Prepare the matrices of cbgtsv_batch for bgttrs_batch.
+  subroutine cbgttrf_batch_c(factor, sub, diag, sup, count, status)
+    type(band_factor), intent(inout) :: factor
+    complex(c_float_complex), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, systems
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    systems = size(diag, 4, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_blocks("cbgttrf_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), systems)
+    call create(factor)
+    call conclude("cbgttrf_batch", &
+        c_ccbgttrf_batch(n, block, systems, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), 1_c_int64_t, n * block, factor%handle), status)
+  end subroutine
+
+  ! Solve the systems of bgttrf_batch: rhs(n * block, count).
+  subroutine bgttrs_batch_c(factor, rhs, trans, status)
+    type(band_factor), intent(in) :: factor
+    complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: trans
+    integer, intent(out), optional :: status
+    call conclude("bgttrs_batch", c_cbgttrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
   ! a tridiagonal matrix: diag(n), sub(n - 1), sup(n - 1).
@@ -3360,6 +3999,44 @@ contains
         merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
   end subroutine
 
+  ! The same for periodic systems: ab(r, j, s) is in row 1 + mod(j + r - ku - 2, n), and kl and ku are at most 7.
+  subroutine cgbsv_batch_z(kl, ku, ab, rhs, status)
+    integer, intent(in) :: kl, ku
+    complex(c_double_complex), intent(in), contiguous :: ab(:, :, :)
+    complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("cgbsv_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    call check_size("cgbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("cgbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("cgbsv_batch", &
+        c_zcgbsv_batch(n, wide(kl), wide(ku), count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the periodic banded matrices of a batch, as in cgbsv_batch, for gbtrs_batch.
+  subroutine cgbtrf_batch_z(factor, kl, ku, ab, count, status)
+    type(band_factor), intent(inout) :: factor
+    integer, intent(in) :: kl, ku
+    complex(c_double_complex), intent(in), contiguous :: ab(:, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_size("cgbtrf_batch", "a column of ab", rows, wide(kl) + ku + 1)
+    if (size(ab, 3) /= 1) call check_size("cgbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("cgbtrf_batch", &
+        c_zcgbtrf_batch(n, wide(kl), wide(ku), systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
   ! Solve the systems of gbtrf_batch: rhs(n, count).
   subroutine gbtrs_batch_z(factor, rhs, trans, status)
     type(band_factor), intent(in) :: factor
@@ -3367,6 +4044,94 @@ contains
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
     call conclude("gbtrs_batch", c_zgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
+  ! One block tridiagonal system in each column of rhs(n * block, count): block i of system s is diag(:, :, i, s), and sub and sup
+  ! are indexed by block row. If the last dimension is 1, all systems have the same matrix. Blocks have at most 8 rows.
+  subroutine bgtsv_batch_z(sub, diag, sup, rhs, status)
+    complex(c_double_complex), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, count
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_blocks("bgtsv_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), count)
+    call check_size("bgtsv_batch", "a column of rhs", size(rhs, 1, kind=c_int64_t), n * block)
+    call conclude("bgtsv_batch", &
+        c_zbgtsv_batch(n, block, count, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), rhs, 1_c_int64_t, n * block), status)
+  end subroutine
+
+  ! The same for periodic systems, with blocks of at most 5 rows.
+  subroutine cbgtsv_batch_z(sub, diag, sup, rhs, status)
+    complex(c_double_complex), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, count
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_blocks("cbgtsv_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), count)
+    call check_size("cbgtsv_batch", "a column of rhs", size(rhs, 1, kind=c_int64_t), n * block)
+    call conclude("cbgtsv_batch", &
+        c_zcbgtsv_batch(n, block, count, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), rhs, 1_c_int64_t, n * block), status)
+  end subroutine
+
+  ! Prepare the matrices of bgtsv_batch for bgttrs_batch. count is the number of systems if they have one matrix.
+  subroutine bgttrf_batch_z(factor, sub, diag, sup, count, status)
+    type(band_factor), intent(inout) :: factor
+    complex(c_double_complex), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, systems
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    systems = size(diag, 4, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_blocks("bgttrf_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), systems)
+    call create(factor)
+    call conclude("bgttrf_batch", &
+        c_zbgttrf_batch(n, block, systems, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), 1_c_int64_t, n * block, factor%handle), status)
+  end subroutine
+
+  ! Prepare the matrices of cbgtsv_batch for bgttrs_batch.
+  subroutine cbgttrf_batch_z(factor, sub, diag, sup, count, status)
+    type(band_factor), intent(inout) :: factor
+    complex(c_double_complex), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: block, n, systems
+    block = size(diag, 1, kind=c_int64_t)
+    n = size(diag, 3, kind=c_int64_t)
+    systems = size(diag, 4, kind=c_int64_t)
+    if (present(count)) systems = count
+    call check_blocks("cbgttrf_batch", shape(sub, c_int64_t), shape(diag, c_int64_t), shape(sup, c_int64_t), systems)
+    call create(factor)
+    call conclude("cbgttrf_batch", &
+        c_zcbgttrf_batch(n, block, systems, sub, diag, sup, block * block, 1_c_int64_t, block, &
+        merge(0_c_int64_t, n * block * block, size(diag, 4) == 1), 1_c_int64_t, n * block, factor%handle), status)
+  end subroutine
+
+  ! Solve the systems of bgttrf_batch: rhs(n * block, count).
+  subroutine bgttrs_batch_z(factor, rhs, trans, status)
+    type(band_factor), intent(in) :: factor
+    complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: trans
+    integer, intent(out), optional :: status
+    call conclude("bgttrs_batch", c_zbgttrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
+  ! Stops if the shapes of the blocks of a batch do not fit.
+  subroutine check_blocks(name, sub, diag, sup, count)
+    character(len=*), intent(in) :: name
+    integer(c_int64_t), intent(in) :: sub(4), diag(4), sup(4), count
+    call check_size(name, "the second dimension of diag", diag(2), diag(1))
+    call check_size(name, "sub", product(sub), product(diag))
+    call check_size(name, "sup", product(sup), product(diag))
+    if (diag(4) /= 1) call check_size(name, "the last dimension of diag", diag(4), count)
   end subroutine
 
   ! Whether all systems have the same matrix. Stops if the sizes do not fit.

@@ -2340,12 +2340,144 @@ bandsolve_status_t bandsolve_sgbtrf_batch(int64_t n,
                                           bandsolve_factor_t factor);
 
 /**
- * Solve the systems of `bandsolve_sgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
- * `bandsolve_sgbtrs`.
+ * Solve the systems of `bandsolve_sgbtrf_batch` or `bandsolve_scgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+ * it. `trans` is that of `bandsolve_sgbtrs`.
  */
 bandsolve_status_t bandsolve_sgbtrs_batch(char trans,
                                           bandsolve_factor_t factor,
                                           float *rhs);
+
+/**
+ * Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
+ *
+ * The arguments are those of `bandsolve_sgbsv_batch`. All entries of `ab` count: the entry in row r and column j of `ab` is in row
+ * (j + r - ku) mod n of the matrix. If n <= kl + ku, entries of the same row and column are added.
+ */
+bandsolve_status_t bandsolve_scgbsv_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const float *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          float *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` periodic banded matrices of n rows each, for `bandsolve_sgbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_scgbsv_batch`, and `factor` is that of `bandsolve_sgttrf`.
+ */
+bandsolve_status_t bandsolve_scgbtrf_batch(int64_t n,
+                                           int64_t kl,
+                                           int64_t ku,
+                                           int64_t count,
+                                           const float *ab,
+                                           int64_t ab_row_stride,
+                                           int64_t ab_column_stride,
+                                           int64_t ab_system_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
+ *
+ * Block row i of system s is sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]. Entry (r, c) of block i is at
+ *
+ *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
+ *
+ *     blocks by columns        block_stride = block * block,  entry_row_stride = 1,      entry_column_stride = block
+ *     blocks by rows           block_stride = block * block,  entry_row_stride = block,  entry_column_stride = 1
+ *
+ * of `sub`, `diag` and `sup`, with matrix_stride = n * block * block for one system after the other. If `matrix_stride` is 0, all systems
+ * have the same matrix. The first block of `sub` and the last one of `sup` of each system are ignored.
+ *
+ * Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
+ * overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_sbgtsv_batch(int64_t n,
+                                          int64_t block,
+                                          int64_t count,
+                                          const float *sub,
+                                          const float *diag,
+                                          const float *sup,
+                                          int64_t block_stride,
+                                          int64_t entry_row_stride,
+                                          int64_t entry_column_stride,
+                                          int64_t matrix_stride,
+                                          float *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` block tridiagonal matrices of n block rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_sbgtsv_batch`, and `factor` is that of `bandsolve_sgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_sbgttrf_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const float *sub,
+                                           const float *diag,
+                                           const float *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_sbgttrf_batch` or `bandsolve_scbgttrf_batch`. `rhs` has the strides of that call, and the solutions
+ * overwrite it. `trans` is that of `bandsolve_sgttrs`.
+ */
+bandsolve_status_t bandsolve_sbgttrs_batch(char trans,
+                                           bandsolve_factor_t factor,
+                                           float *rhs);
+
+/**
+ * Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
+ *
+ * The arguments are those of `bandsolve_sbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
+ * last block of `sup` multiplies the first one. If n is 1 or 2, blocks of the same columns are added.
+ */
+bandsolve_status_t bandsolve_scbgtsv_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const float *sub,
+                                           const float *diag,
+                                           const float *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           float *rhs,
+                                           int64_t row_stride,
+                                           int64_t system_stride);
+
+/**
+ * Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_sbgttrs_batch`.
+ *
+ * The arguments are those of `bandsolve_scbgtsv_batch`, and `factor` is that of `bandsolve_sgttrf`.
+ */
+bandsolve_status_t bandsolve_scbgttrf_batch(int64_t n,
+                                            int64_t block,
+                                            int64_t count,
+                                            const float *sub,
+                                            const float *diag,
+                                            const float *sup,
+                                            int64_t block_stride,
+                                            int64_t entry_row_stride,
+                                            int64_t entry_column_stride,
+                                            int64_t matrix_stride,
+                                            int64_t row_stride,
+                                            int64_t system_stride,
+                                            bandsolve_factor_t factor);
 
 /**
  * Solve A X = RHS for a tridiagonal matrix.
@@ -2795,12 +2927,144 @@ bandsolve_status_t bandsolve_dgbtrf_batch(int64_t n,
                                           bandsolve_factor_t factor);
 
 /**
- * Solve the systems of `bandsolve_dgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
- * `bandsolve_dgbtrs`.
+ * Solve the systems of `bandsolve_dgbtrf_batch` or `bandsolve_dcgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+ * it. `trans` is that of `bandsolve_dgbtrs`.
  */
 bandsolve_status_t bandsolve_dgbtrs_batch(char trans,
                                           bandsolve_factor_t factor,
                                           double *rhs);
+
+/**
+ * Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
+ *
+ * The arguments are those of `bandsolve_dgbsv_batch`. All entries of `ab` count: the entry in row r and column j of `ab` is in row
+ * (j + r - ku) mod n of the matrix. If n <= kl + ku, entries of the same row and column are added.
+ */
+bandsolve_status_t bandsolve_dcgbsv_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const double *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          double *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` periodic banded matrices of n rows each, for `bandsolve_dgbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_dcgbsv_batch`, and `factor` is that of `bandsolve_dgttrf`.
+ */
+bandsolve_status_t bandsolve_dcgbtrf_batch(int64_t n,
+                                           int64_t kl,
+                                           int64_t ku,
+                                           int64_t count,
+                                           const double *ab,
+                                           int64_t ab_row_stride,
+                                           int64_t ab_column_stride,
+                                           int64_t ab_system_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
+ *
+ * Block row i of system s is sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]. Entry (r, c) of block i is at
+ *
+ *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
+ *
+ *     blocks by columns        block_stride = block * block,  entry_row_stride = 1,      entry_column_stride = block
+ *     blocks by rows           block_stride = block * block,  entry_row_stride = block,  entry_column_stride = 1
+ *
+ * of `sub`, `diag` and `sup`, with matrix_stride = n * block * block for one system after the other. If `matrix_stride` is 0, all systems
+ * have the same matrix. The first block of `sub` and the last one of `sup` of each system are ignored.
+ *
+ * Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
+ * overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_dbgtsv_batch(int64_t n,
+                                          int64_t block,
+                                          int64_t count,
+                                          const double *sub,
+                                          const double *diag,
+                                          const double *sup,
+                                          int64_t block_stride,
+                                          int64_t entry_row_stride,
+                                          int64_t entry_column_stride,
+                                          int64_t matrix_stride,
+                                          double *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` block tridiagonal matrices of n block rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_dbgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_dbgttrf_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const double *sub,
+                                           const double *diag,
+                                           const double *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_dbgttrf_batch` or `bandsolve_dcbgttrf_batch`. `rhs` has the strides of that call, and the solutions
+ * overwrite it. `trans` is that of `bandsolve_dgttrs`.
+ */
+bandsolve_status_t bandsolve_dbgttrs_batch(char trans,
+                                           bandsolve_factor_t factor,
+                                           double *rhs);
+
+/**
+ * Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
+ *
+ * The arguments are those of `bandsolve_dbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
+ * last block of `sup` multiplies the first one. If n is 1 or 2, blocks of the same columns are added.
+ */
+bandsolve_status_t bandsolve_dcbgtsv_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const double *sub,
+                                           const double *diag,
+                                           const double *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           double *rhs,
+                                           int64_t row_stride,
+                                           int64_t system_stride);
+
+/**
+ * Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_dbgttrs_batch`.
+ *
+ * The arguments are those of `bandsolve_dcbgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`.
+ */
+bandsolve_status_t bandsolve_dcbgttrf_batch(int64_t n,
+                                            int64_t block,
+                                            int64_t count,
+                                            const double *sub,
+                                            const double *diag,
+                                            const double *sup,
+                                            int64_t block_stride,
+                                            int64_t entry_row_stride,
+                                            int64_t entry_column_stride,
+                                            int64_t matrix_stride,
+                                            int64_t row_stride,
+                                            int64_t system_stride,
+                                            bandsolve_factor_t factor);
 
 /**
  * Solve A X = RHS for a tridiagonal matrix.
@@ -3250,12 +3514,144 @@ bandsolve_status_t bandsolve_cgbtrf_batch(int64_t n,
                                           bandsolve_factor_t factor);
 
 /**
- * Solve the systems of `bandsolve_cgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
- * `bandsolve_cgbtrs`.
+ * Solve the systems of `bandsolve_cgbtrf_batch` or `bandsolve_ccgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+ * it. `trans` is that of `bandsolve_cgbtrs`.
  */
 bandsolve_status_t bandsolve_cgbtrs_batch(char trans,
                                           bandsolve_factor_t factor,
                                           bandsolve_c32_t *rhs);
+
+/**
+ * Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
+ *
+ * The arguments are those of `bandsolve_cgbsv_batch`. All entries of `ab` count: the entry in row r and column j of `ab` is in row
+ * (j + r - ku) mod n of the matrix. If n <= kl + ku, entries of the same row and column are added.
+ */
+bandsolve_status_t bandsolve_ccgbsv_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const bandsolve_c32_t *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          bandsolve_c32_t *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` periodic banded matrices of n rows each, for `bandsolve_cgbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_ccgbsv_batch`, and `factor` is that of `bandsolve_cgttrf`.
+ */
+bandsolve_status_t bandsolve_ccgbtrf_batch(int64_t n,
+                                           int64_t kl,
+                                           int64_t ku,
+                                           int64_t count,
+                                           const bandsolve_c32_t *ab,
+                                           int64_t ab_row_stride,
+                                           int64_t ab_column_stride,
+                                           int64_t ab_system_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
+ *
+ * Block row i of system s is sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]. Entry (r, c) of block i is at
+ *
+ *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
+ *
+ *     blocks by columns        block_stride = block * block,  entry_row_stride = 1,      entry_column_stride = block
+ *     blocks by rows           block_stride = block * block,  entry_row_stride = block,  entry_column_stride = 1
+ *
+ * of `sub`, `diag` and `sup`, with matrix_stride = n * block * block for one system after the other. If `matrix_stride` is 0, all systems
+ * have the same matrix. The first block of `sub` and the last one of `sup` of each system are ignored.
+ *
+ * Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
+ * overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_cbgtsv_batch(int64_t n,
+                                          int64_t block,
+                                          int64_t count,
+                                          const bandsolve_c32_t *sub,
+                                          const bandsolve_c32_t *diag,
+                                          const bandsolve_c32_t *sup,
+                                          int64_t block_stride,
+                                          int64_t entry_row_stride,
+                                          int64_t entry_column_stride,
+                                          int64_t matrix_stride,
+                                          bandsolve_c32_t *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` block tridiagonal matrices of n block rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_cbgtsv_batch`, and `factor` is that of `bandsolve_cgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_cbgttrf_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const bandsolve_c32_t *sub,
+                                           const bandsolve_c32_t *diag,
+                                           const bandsolve_c32_t *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_cbgttrf_batch` or `bandsolve_ccbgttrf_batch`. `rhs` has the strides of that call, and the solutions
+ * overwrite it. `trans` is that of `bandsolve_cgttrs`.
+ */
+bandsolve_status_t bandsolve_cbgttrs_batch(char trans,
+                                           bandsolve_factor_t factor,
+                                           bandsolve_c32_t *rhs);
+
+/**
+ * Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
+ *
+ * The arguments are those of `bandsolve_cbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
+ * last block of `sup` multiplies the first one. If n is 1 or 2, blocks of the same columns are added.
+ */
+bandsolve_status_t bandsolve_ccbgtsv_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const bandsolve_c32_t *sub,
+                                           const bandsolve_c32_t *diag,
+                                           const bandsolve_c32_t *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           bandsolve_c32_t *rhs,
+                                           int64_t row_stride,
+                                           int64_t system_stride);
+
+/**
+ * Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_cbgttrs_batch`.
+ *
+ * The arguments are those of `bandsolve_ccbgtsv_batch`, and `factor` is that of `bandsolve_cgttrf`.
+ */
+bandsolve_status_t bandsolve_ccbgttrf_batch(int64_t n,
+                                            int64_t block,
+                                            int64_t count,
+                                            const bandsolve_c32_t *sub,
+                                            const bandsolve_c32_t *diag,
+                                            const bandsolve_c32_t *sup,
+                                            int64_t block_stride,
+                                            int64_t entry_row_stride,
+                                            int64_t entry_column_stride,
+                                            int64_t matrix_stride,
+                                            int64_t row_stride,
+                                            int64_t system_stride,
+                                            bandsolve_factor_t factor);
 
 /**
  * Solve A X = RHS for a tridiagonal matrix.
@@ -3705,12 +4101,144 @@ bandsolve_status_t bandsolve_zgbtrf_batch(int64_t n,
                                           bandsolve_factor_t factor);
 
 /**
- * Solve the systems of `bandsolve_zgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
- * `bandsolve_zgbtrs`.
+ * Solve the systems of `bandsolve_zgbtrf_batch` or `bandsolve_zcgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+ * it. `trans` is that of `bandsolve_zgbtrs`.
  */
 bandsolve_status_t bandsolve_zgbtrs_batch(char trans,
                                           bandsolve_factor_t factor,
                                           bandsolve_c64_t *rhs);
+
+/**
+ * Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
+ *
+ * The arguments are those of `bandsolve_zgbsv_batch`. All entries of `ab` count: the entry in row r and column j of `ab` is in row
+ * (j + r - ku) mod n of the matrix. If n <= kl + ku, entries of the same row and column are added.
+ */
+bandsolve_status_t bandsolve_zcgbsv_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const bandsolve_c64_t *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          bandsolve_c64_t *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` periodic banded matrices of n rows each, for `bandsolve_zgbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_zcgbsv_batch`, and `factor` is that of `bandsolve_zgttrf`.
+ */
+bandsolve_status_t bandsolve_zcgbtrf_batch(int64_t n,
+                                           int64_t kl,
+                                           int64_t ku,
+                                           int64_t count,
+                                           const bandsolve_c64_t *ab,
+                                           int64_t ab_row_stride,
+                                           int64_t ab_column_stride,
+                                           int64_t ab_system_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
+ *
+ * Block row i of system s is sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]. Entry (r, c) of block i is at
+ *
+ *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
+ *
+ *     blocks by columns        block_stride = block * block,  entry_row_stride = 1,      entry_column_stride = block
+ *     blocks by rows           block_stride = block * block,  entry_row_stride = block,  entry_column_stride = 1
+ *
+ * of `sub`, `diag` and `sup`, with matrix_stride = n * block * block for one system after the other. If `matrix_stride` is 0, all systems
+ * have the same matrix. The first block of `sub` and the last one of `sup` of each system are ignored.
+ *
+ * Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
+ * overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_zbgtsv_batch(int64_t n,
+                                          int64_t block,
+                                          int64_t count,
+                                          const bandsolve_c64_t *sub,
+                                          const bandsolve_c64_t *diag,
+                                          const bandsolve_c64_t *sup,
+                                          int64_t block_stride,
+                                          int64_t entry_row_stride,
+                                          int64_t entry_column_stride,
+                                          int64_t matrix_stride,
+                                          bandsolve_c64_t *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` block tridiagonal matrices of n block rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_zbgtsv_batch`, and `factor` is that of `bandsolve_zgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_zbgttrf_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const bandsolve_c64_t *sub,
+                                           const bandsolve_c64_t *diag,
+                                           const bandsolve_c64_t *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_zbgttrf_batch` or `bandsolve_zcbgttrf_batch`. `rhs` has the strides of that call, and the solutions
+ * overwrite it. `trans` is that of `bandsolve_zgttrs`.
+ */
+bandsolve_status_t bandsolve_zbgttrs_batch(char trans,
+                                           bandsolve_factor_t factor,
+                                           bandsolve_c64_t *rhs);
+
+/**
+ * Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
+ *
+ * The arguments are those of `bandsolve_zbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
+ * last block of `sup` multiplies the first one. If n is 1 or 2, blocks of the same columns are added.
+ */
+bandsolve_status_t bandsolve_zcbgtsv_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const bandsolve_c64_t *sub,
+                                           const bandsolve_c64_t *diag,
+                                           const bandsolve_c64_t *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           bandsolve_c64_t *rhs,
+                                           int64_t row_stride,
+                                           int64_t system_stride);
+
+/**
+ * Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_zbgttrs_batch`.
+ *
+ * The arguments are those of `bandsolve_zcbgtsv_batch`, and `factor` is that of `bandsolve_zgttrf`.
+ */
+bandsolve_status_t bandsolve_zcbgttrf_batch(int64_t n,
+                                            int64_t block,
+                                            int64_t count,
+                                            const bandsolve_c64_t *sub,
+                                            const bandsolve_c64_t *diag,
+                                            const bandsolve_c64_t *sup,
+                                            int64_t block_stride,
+                                            int64_t entry_row_stride,
+                                            int64_t entry_column_stride,
+                                            int64_t matrix_stride,
+                                            int64_t row_stride,
+                                            int64_t system_stride,
+                                            bandsolve_factor_t factor);
 
 /**
  * Compute all eigenvalues of a symmetric tridiagonal matrix, in ascending order.

@@ -638,8 +638,8 @@ pub unsafe extern "C" fn bandsolve_dgbtrf_batch(
     })
 }
 
-/// Solve the systems of `bandsolve_dgbtrf_batch` or `bandsolve_dcgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
-/// `bandsolve_dgbtrs`.
+/// Solve the systems of `bandsolve_dgbtrf_batch` or `bandsolve_dcgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+/// it. `trans` is that of `bandsolve_dgbtrs`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dgbtrs_batch(
     trans: c_char,
@@ -718,11 +718,11 @@ pub unsafe extern "C" fn bandsolve_dcgbtrf_batch(
 ///     blocks by columns        block_stride = block * block,  entry_row_stride = 1,      entry_column_stride = block
 ///     blocks by rows           block_stride = block * block,  entry_row_stride = block,  entry_column_stride = 1
 ///
-/// of `sub`, `diag` and `sup`, with matrix_stride = n * block * block for one system after the other. If `matrix_stride` is 0, all systems have
-/// the same matrix. The first block of `sub` and the last one of `sup` of each system are ignored.
+/// of `sub`, `diag` and `sup`, with matrix_stride = n * block * block for one system after the other. If `matrix_stride` is 0, all systems
+/// have the same matrix. The first block of `sub` and the last one of `sup` of each system are ignored.
 ///
-/// Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions overwrite
-/// `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
+/// Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
+/// overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dbgtsv_batch(
     n: i64,
@@ -754,8 +754,8 @@ pub unsafe extern "C" fn bandsolve_dbgtsv_batch(
 
 /// Prepare `count` block tridiagonal matrices of n block rows each, to solve many times with them.
 ///
-/// The arguments are those of `bandsolve_dbgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps copies of the arrays, and no
-/// factors: each solve eliminates again.
+/// The arguments are those of `bandsolve_dbgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps copies of the arrays, and
+/// no factors: each solve eliminates again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dbgttrf_batch(
     n: i64,
@@ -784,8 +784,8 @@ pub unsafe extern "C" fn bandsolve_dbgttrf_batch(
     })
 }
 
-/// Solve the systems of `bandsolve_dbgttrf_batch` or `bandsolve_dcbgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
-/// it. `trans` is that of `bandsolve_dgttrs`.
+/// Solve the systems of `bandsolve_dbgttrf_batch` or `bandsolve_dcbgttrf_batch`. `rhs` has the strides of that call, and the solutions
+/// overwrite it. `trans` is that of `bandsolve_dgttrs`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dbgttrs_batch(
     trans: c_char,
@@ -797,8 +797,8 @@ pub unsafe extern "C" fn bandsolve_dbgttrs_batch(
 
 /// Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
 ///
-/// The arguments are those of `bandsolve_dbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the last
-/// block of `sup` multiplies the first one. If n is 1 or 2, blocks of the same columns are added.
+/// The arguments are those of `bandsolve_dbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
+/// last block of `sup` multiplies the first one. If n is 1 or 2, blocks of the same columns are added.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dcbgtsv_batch(
     n: i64,
