@@ -19,7 +19,8 @@ use super::sweep::{Check, CheckResult, Least, MAX_RHS, Row, check_row, each};
 use super::tile::{STAGED_ROWS, copy_out};
 use super::tile_runs::{Columns, ColumnsMut};
 use crate::job::kernel;
-use crate::number::{Element, Lanes, Machine, RealScalar, Scalar};
+use crate::number::{Element, Lanes, MAX_LANES, Machine, RealScalar, Scalar};
+use crate::rows::Rows;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
@@ -117,6 +118,9 @@ impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
 /// Compute the factors of one tile: W partitions of `m` rows.
 pub struct FactorTile<'a, T: Scalar> {
     pub m: usize,
+    pub rows: Rows<'a, T>,
+    /// The first row of the tile.
+    pub first: usize,
     /// [`stored_len`] reals.
     pub memory: &'a mut [T::Real],
     /// sub, diag and sup of the coarse rows, two for each partition.
@@ -125,18 +129,72 @@ pub struct FactorTile<'a, T: Scalar> {
 
 kernel!(FactorTileKernel: FactorTile<'a> => bool);
 
-impl<T: Scalar> FactorTile<'_, T> {
-    /// Store a row of the matrix, multiplied by the power of two that brings its largest entry near 1.
-    pub fn put_row(&mut self, lanes: usize, (lane, j): (usize, usize), row: [T; 3]) {
-        let (reals, m) = (reals::<T>(), self.m);
-        let (scale, row) = scaled(row);
-        let weights = (reals + 1 + j * weight_vectors(reals)) * lanes;
-        self.memory[weights + lane] = scale;
-        let step = (reals + 1 + m * weight_vectors(reals) + (j * STEP + MATRIX) * reals) * lanes;
-        for (k, v) in row.into_iter().enumerate() {
-            self.memory[step + k * reals * lanes + lane] = v.re();
-            if T::COMPLEX {
-                self.memory[step + (k * reals + 1) * lanes + lane] = v.im();
+impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
+    /// Store row `j`, multiplied by the power of two that brings its largest entry near 1.
+    ///
+    /// # Safety
+    /// The tile has more than `j` rows.
+    #[inline(always)]
+    unsafe fn put_row(&self, j: usize, row: [E; 3]) {
+        let scale = E::largest(row[0], row[1], row[2]).equilibrate();
+        // SAFETY: the caller's promise.
+        unsafe {
+            scale.store(self.weights(j));
+            for k in 0..3 {
+                row[k].scale(scale).store(self.step(j, MATRIX + k));
+            }
+        }
+    }
+
+    /// Store the rows of the tile, from row `first` of the matrix on.
+    ///
+    /// # Safety
+    /// The matrix has rows for all partitions, from row `first` on.
+    #[inline(always)]
+    unsafe fn put_rows<T: Scalar<Real = V::Real, Element<V> = E>>(&self, rows: &Rows<T>, first: usize) {
+        let m = self.m;
+        // The first and the last row of the matrix have no neighbor in `sub` and `sup`.
+        let inside = first > 0 && first + V::W * m < rows.n();
+        let whole = if inside { m / STAGED_ROWS * STAGED_ROWS } else { 0 };
+        // SAFETY: the caller's promise; in whole blocks, all neighbors exist.
+        unsafe {
+            let arrays = [
+                rows.sub.as_ptr().wrapping_add(first).wrapping_sub(1),
+                rows.diag.as_ptr().wrapping_add(first),
+                rows.sup.as_ptr().wrapping_add(first),
+            ];
+            let mut row = [E::splat(V::Real::ZERO); 3];
+            for j in (0..whole).step_by(STAGED_ROWS / E::REALS) {
+                let mut columns = [[V::splat(V::Real::ZERO); 4]; 3];
+                for k in 0..3 {
+                    columns[k] = V::load_columns(arrays[k].add(j).cast(), m * E::REALS);
+                }
+                for i in 0..STAGED_ROWS / E::REALS {
+                    for k in 0..3 {
+                        row[k] = E::from_columns(&columns[k][i * E::REALS..]);
+                        if T::COMPLEX && rows.conj {
+                            row[k] = row[k].conj();
+                        }
+                    }
+                    self.put_row(j + i, row);
+                }
+            }
+            for j in whole..m {
+                let mut lanes = [[V::Real::ZERO; 2 * MAX_LANES]; 3];
+                for lane in 0..V::W {
+                    let (sub, diag, sup) = rows.row(first + lane * m + j);
+                    let scalars = [sub, diag, sup];
+                    for k in 0..3 {
+                        lanes[k][lane] = scalars[k].re();
+                        if T::COMPLEX {
+                            lanes[k][V::W + lane] = scalars[k].im();
+                        }
+                    }
+                }
+                for k in 0..3 {
+                    row[k] = E::load(lanes[k].as_ptr());
+                }
+                self.put_row(j, row);
             }
         }
     }
@@ -163,13 +221,16 @@ impl<T: Scalar> Job<T> for FactorTile<'_, T> {
     type Output = bool;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> bool {
-        let Self { m, memory, coarse } = self;
+        let Self { m, rows, first, memory, coarse } = self;
         assert!((MIN_ROWS..=MAX_ROWS).contains(&m) && memory.len() == stored_len::<T>(V::W, m));
+        let n = rows.n();
+        assert!(first + V::W * m <= n && rows.sub.len() + 1 == n && rows.sup.len() + 1 == n);
         assert!(coarse.iter().all(|array| array.len() == 2 * V::W));
         let mut least = Least::<V>::new();
-        // SAFETY: the tile has m rows, which `put_row` stored, and `coarse` has two scalars for each partition.
+        // SAFETY: the tile has m rows, and the matrix has them; `coarse` has two scalars for each partition.
         unsafe {
             let tile = TileFactors::<V, T::Element<V>>::new(memory.as_mut_ptr(), m);
+            tile.put_rows(&rows, first);
             let (top, by) = tile.eliminate_upwards(&mut least);
             tile.join_weights::<false>(by);
             let (bottom, by_bottom) = tile.eliminate_downwards(&mut least);

@@ -206,15 +206,10 @@ impl<T: Scalar> FactorJob<'_, T> {
         let (lanes, mut suspect) = (self.tiles.lanes, false);
         let [mut sub, mut diag, mut sup] = coarse.map(|array| array.chunks_exact_mut(2 * lanes));
         for t in which {
-            let (start, m) = (self.tiles.start(t), self.tiles.m(t));
+            let (first_row, m) = (self.tiles.start(t), self.tiles.m(t));
             let memory = &mut factors[self.ends[t] - stored_len::<T>(lanes, m) - first..self.ends[t] - first];
             let coarse = [&mut sub, &mut diag, &mut sup].map(|array| array.next().expect("coarse rows of each tile"));
-            let mut tile = FactorTile { m, memory, coarse };
-            for (k, i) in (start..start + lanes * m).enumerate() {
-                let (a, b, c) = self.rows.row(i);
-                tile.put_row(lanes, (k / m, k % m), [a, b, c]);
-            }
-            suspect |= tile.run_on(self.simd);
+            suspect |= FactorTile { m, rows: *self.rows, first: first_row, memory, coarse }.run_on(self.simd);
         }
         suspect
     }
