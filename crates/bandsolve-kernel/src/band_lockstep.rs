@@ -17,13 +17,12 @@ use super::blocks::panel_step::{PANEL_ROWS, PanelColumn, PanelStep};
 use super::lockstep::Shared;
 use super::prefetch::prefetch;
 use super::sweep::{Check, Least};
-use super::tile::{STAGED_ROWS, Scaling, Strides, copy_in, copy_out, vectors};
+use super::tile::{Scaling, Strides, copy_in, copy_out, vectors};
 use crate::job::kernel;
 use crate::number::{Element, Lanes, Scalar, lanes_of};
 use crate::simd::Simd;
 use crate::tuning::BATCH_DIAGONALS;
 use core::mem::MaybeUninit;
-use core::ops::Range;
 
 /// Distance, in rows, over which interleaved entries are prefetched.
 const AHEAD: usize = 16;
@@ -109,17 +108,6 @@ impl BandRun {
             outer_row: 0,
             outer_k: 0,
         }
-    }
-
-    /// Number of outer steps, or of numbers if there are no outer steps.
-    fn len(&self) -> usize {
-        if self.outer == 1 { self.count } else { self.outer }
-    }
-
-    /// The outer steps and the numbers in a part of them.
-    #[inline(always)]
-    fn split(&self, part: Range<usize>) -> (Range<usize>, Range<usize>) {
-        if self.outer == 1 { (0..1, part) } else { (part, 0..self.count) }
     }
 
     /// The index of number (o, e), its row, and its entry there.
@@ -229,8 +217,6 @@ pub struct BandOptions<R> {
     pub scaling: Scaling,
     /// Whether residuals are computed. If not, only the test for singularity is made.
     pub verify: bool,
-    /// Number of tiles that are staged together.
-    pub group: usize,
 }
 
 /// The offsets of the parts of a tile, in elements. A tile begins with its rows: the entries of op(A) from the lowest diagonal on, and the
@@ -255,9 +241,9 @@ impl BandTileLayout {
     }
 }
 
-/// Number of reals of memory with which a thread solves `group` tiles together.
-pub fn memory<T: Scalar>(simd: Simd, form: &BandForm<'_>, group: usize) -> usize {
-    let elements = group * BandTileLayout::new(form).total + BandTileLayout::pivots(form);
+/// Number of reals of memory of a thread.
+pub fn memory<T: Scalar>(simd: Simd, form: &BandForm<'_>) -> usize {
+    let elements = BandTileLayout::new(form).total + BandTileLayout::pivots(form);
     (elements * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()).next_multiple_of(16)
 }
 
@@ -273,7 +259,7 @@ pub fn solve<T: Scalar>(
     ([errors, sizes], memory): ([&mut [T::Real]; 2], &mut [T::Real]),
 ) -> bool {
     let BandSystems { form, strides, count, .. } = *systems;
-    assert!(form.n > 0 && count > 0 && how.group > 0 && form.lower.max(form.upper) <= BATCH_DIAGONALS);
+    assert!(form.n > 0 && count > 0 && form.lower.max(form.upper) <= BATCH_DIAGONALS);
     let end = (count - 1) * strides.lane + (form.n - 1) * strides.row + 1;
     assert!(systems.rhs.len() >= end && first + end <= out.len);
     assert!(form.runs.iter().all(|run| {
@@ -282,7 +268,7 @@ pub fn solve<T: Scalar>(
     }));
     assert!(form.rows.iter().all(|run| run.last().is_some_and(|last| last < form.n) && run.is_inside(&form)));
     assert!(errors.len() == count && sizes.len() == count);
-    assert!(memory.len() >= self::memory::<T>(simd, &form, how.group));
+    assert!(memory.len() >= self::memory::<T>(simd, &form));
     BandLockstep { systems: *systems, how, out: out.base.wrapping_add(first), errors, sizes, memory }.run_on(simd)
 }
 
@@ -314,67 +300,39 @@ impl<T: Scalar> BandLockstep<'_, T> {
     /// Solve with `L` lower diagonals and `Q` off-diagonals in all (0: any numbers).
     #[inline(always)]
     fn sweep<V: Lanes<Real = T::Real>, const L: usize, const Q: usize>(mut self) -> bool {
-        let (count, group) = (self.systems.count, self.how.group);
-        let tiles = count.div_ceil(V::W);
+        let BandSystems { form, strides, count, .. } = self.systems;
+        let tile = self.tile::<V, L, Q>();
         let mut large = false;
-        for first in (0..tiles).step_by(group) {
-            let tiles = first..tiles.min(first + group);
-            let form = self.systems.form;
-            for t in tiles.clone() {
-                self.tile::<V, L, Q>(t).clear(form.gaps || form.add);
-            }
-            // In parts, so that adjacent memory of neighbouring tiles is read consecutively.
-            let part = if group == 1 { form.n } else { STAGED_ROWS };
+        for first in (0..count).step_by(V::W) {
+            tile.clear(form.gaps || form.add);
             for run in form.runs {
-                for first in (0..run.len()).step_by(part) {
-                    for t in tiles.clone() {
-                        let tile = self.tile::<V, L, Q>(t);
-                        tile.stage(&self.systems, t * V::W, run, first..run.len().min(first + part));
-                    }
-                }
+                tile.stage(&self.systems, first, run);
             }
             for run in form.rows {
-                for first in (0..run.len()).step_by(part) {
-                    for t in tiles.clone() {
-                        let tile = self.tile::<V, L, Q>(t);
-                        tile.stage_rhs(&self.systems, t * V::W, run, first..run.len().min(first + part));
-                    }
-                }
+                tile.stage_rhs(&self.systems, first, run);
             }
-            for t in tiles.clone() {
-                let tile = self.tile::<V, L, Q>(t);
-                let (gap, size) = tile.solve(&self.how, self.systems.conj);
-                let live = V::W.min(count - t * V::W);
-                let at = t * V::W..t * V::W + live;
-                self.errors[at.clone()].copy_from_slice(&lanes_of(gap)[..live]);
-                self.sizes[at].copy_from_slice(&lanes_of(size)[..live]);
-                large |= size.peak().first() > T::Real::ZERO;
-            }
+            let (gap, size) = tile.solve(&self.how, self.systems.conj);
+            let live = V::W.min(count - first);
+            self.errors[first..first + live].copy_from_slice(&lanes_of(gap)[..live]);
+            self.sizes[first..first + live].copy_from_slice(&lanes_of(size)[..live]);
+            large |= size.peak().first() > T::Real::ZERO;
             for run in form.rows {
-                for first in (0..run.len()).step_by(part) {
-                    for t in tiles.clone() {
-                        let (tile, live) = (self.tile::<V, L, Q>(t), V::W.min(count - t * V::W));
-                        let strides = self.systems.strides;
-                        let out = self.out.wrapping_add(t * V::W * strides.lane);
-                        tile.write((out, strides), live, run, first..run.len().min(first + part));
-                    }
-                }
+                tile.write((self.out.wrapping_add(first * strides.lane), strides), live, run);
             }
         }
         large
     }
 
-    /// The memory of tile `t`.
     #[inline(always)]
-    fn tile<V: Lanes<Real = T::Real>, const L: usize, const Q: usize>(&mut self, t: usize) -> BandTile<T, V, L, Q> {
+    fn tile<V: Lanes<Real = T::Real>, const L: usize, const Q: usize>(&mut self) -> BandTile<T, V, L, Q> {
         let form = self.systems.form;
         let at = BandTileLayout::new(&form);
         let (lower, upper) = if self.systems.transposed { (form.upper, form.lower) } else { (form.lower, form.upper) };
         let element = T::Element::<V>::REALS * V::W;
         let base = self.memory.as_mut_ptr();
         BandTile {
-            base: base.wrapping_add((t % self.how.group * at.total) * element),
-            pivots: base.wrapping_add(self.how.group * at.total * element),
+            base,
+            pivots: base.wrapping_add(at.total * element),
             n: form.n,
             lower,
             upper,
@@ -464,38 +422,31 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
         }
     }
 
-    /// Copy a part of a run of op(A), for the systems from number `first` on. Lanes without a system repeat the first one.
+    /// Copy a run of op(A), for the systems from number `first` on. Lanes without a system repeat the first one.
     #[inline(always)]
-    fn stage(&self, systems: &BandSystems<'_, T>, first: usize, run: &BandRun, part: Range<usize>) {
+    fn stage(&self, systems: &BandSystems<'_, T>, first: usize, run: &BandRun) {
         let run = if systems.transposed { run.transposed(&systems.form) } else { *run };
         let from = systems.arrays[run.array].as_ptr().wrapping_add(first * systems.system);
-        self.stage_from((from, systems.system, 1), V::W.min(systems.count - first), (&run, systems.form.add), part);
+        self.stage_from((from, systems.system, 1), V::W.min(systems.count - first), (&run, systems.form.add));
     }
 
-    /// Copy a part of the right-hand sides.
+    /// Copy a run of the right-hand sides.
     #[inline(always)]
-    fn stage_rhs(&self, systems: &BandSystems<'_, T>, first: usize, run: &BandRun, part: Range<usize>) {
+    fn stage_rhs(&self, systems: &BandSystems<'_, T>, first: usize, run: &BandRun) {
         let (strides, run) = (systems.strides, BandRun { k: self.q() + 1, ..*run });
         let from = systems.rhs.as_ptr().wrapping_add(first * strides.lane);
-        self.stage_from((from, strides.lane, strides.row), V::W.min(systems.count - first), (&run, false), part);
+        self.stage_from((from, strides.lane, strides.row), V::W.min(systems.count - first), (&run, false));
     }
 
-    /// Copy a part of a run: of its outer steps, or of its numbers if it has no outer steps. Its indices are counted in `unit` numbers.
+    /// Copy a run, whose indices are counted in `unit` numbers.
     #[inline(always)]
-    fn stage_from(
-        &self,
-        (from, lane, unit): (*const T, usize, usize),
-        live: usize,
-        (run, add): (&BandRun, bool),
-        part: Range<usize>,
-    ) {
-        let (outer, inner) = run.split(part);
-        for o in outer {
-            let (index, row, k) = run.place(o, inner.start);
+    fn stage_from(&self, (from, lane, unit): (*const T, usize, usize), live: usize, (run, add): (&BandRun, bool)) {
+        for o in 0..run.outer {
+            let (index, row, k) = run.place(o, 0);
             let step = run.step_row * (self.q() + 2) as isize + run.step_k;
             let source = (from.wrapping_add(index * unit), Strides { lane, row: run.stride * unit });
             let to = (self.row(row, k), step);
-            if add { self.add(source, live, to, inner.len()) } else { self.copy(source, live, to, inner.len()) }
+            if add { self.add(source, live, to, run.count) } else { self.copy(source, live, to, run.count) }
         }
     }
 
@@ -688,19 +639,18 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
         check.see_row(residual.measure(), sum, rhs.measure());
     }
 
-    /// Copy the rows of x in a part of a run, of the first `live` lanes, to `out`.
+    /// Copy the rows of x in a run, of the first `live` lanes, to `out`.
     #[inline(always)]
-    fn write(&self, (out, strides): (*mut T, Strides), live: usize, run: &BandRun, part: Range<usize>) {
-        let (outer, inner) = run.split(part);
-        for o in outer {
-            let (index, row, _) = run.place(o, inner.start);
+    fn write(&self, (out, strides): (*mut T, Strides), live: usize, run: &BandRun) {
+        for o in 0..run.outer {
+            let (index, row, _) = run.place(o, 0);
             let out = out.wrapping_add(index * strides.row);
             let x = |i: usize| self.at(self.x(row.wrapping_add_signed(run.step_row * i as isize), self.lower()));
             let step = run.stride * strides.row;
             let mut done = 0;
             if live == V::W && (Strides { row: step, ..strides }).vectors::<T, true>() {
                 let together = 4 / Self::REALS;
-                done = inner.len() / together * together;
+                done = run.count / together * together;
                 for i in (0..done).step_by(together) {
                     // SAFETY: `solve` checked that all rows lie inside the array.
                     unsafe {
@@ -717,7 +667,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
                     }
                 }
             }
-            for i in done..inner.len() {
+            for i in done..run.count {
                 // SAFETY: as above.
                 unsafe { copy_out(x(i), (V::W, live), out.wrapping_add(i * step), strides.lane) }
             }

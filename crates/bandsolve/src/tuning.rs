@@ -55,9 +55,6 @@ pub(crate) const TILES_TOGETHER: usize = 8;
 /// Number of bytes of a diagonal up to which an interleaved batch stays in the cache between two tiles.
 pub(crate) const CACHED_ARRAY_BYTES: usize = 256 << 10;
 
-/// The same for a batch of bands, whose tiles are larger.
-pub(crate) const BAND_TILES_TOGETHER: usize = 4;
-
 /// Bad partitions are repaired if at most one of this number is bad. Otherwise the whole system is refined.
 pub(crate) const REPAIR_ONE_OF: usize = 8;
 

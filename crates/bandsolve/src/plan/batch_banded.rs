@@ -38,12 +38,6 @@ impl<'m, T: Scalar> BandedSystems<'m, T> {
         let (runs, rows) = (&self.runs, &self.rows);
         BandForm { n: self.a.n(), lower, upper, runs, add: self.a.entries_meet(), gaps: self.a.has_gaps(), rows }
     }
-
-    /// Number of tiles that are staged together. In an interleaved batch, the rows of a tile are far apart, but those of neighbouring
-    /// tiles are adjacent.
-    fn tiles(&self) -> usize {
-        if self.a.layout() == Layout::Interleaved { tuning::BAND_TILES_TOGETHER } else { 1 }
-    }
 }
 
 impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
@@ -90,7 +84,7 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
     }
 
     fn memory(&self) -> usize {
-        band_lockstep::memory::<T>(self.options.sweep_simd(), &self.form(), self.tiles())
+        band_lockstep::memory::<T>(self.options.sweep_simd(), &self.form())
     }
 
     fn solve(
@@ -114,12 +108,7 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
             transposed: op != Op::Plain,
             conj: op == Op::ConjTranspose,
         };
-        let how = BandOptions {
-            choice: options.block_pivots(),
-            scaling: options.scaling(),
-            verify: options.verify,
-            group: self.tiles(),
-        };
+        let how = BandOptions { choice: options.block_pivots(), scaling: options.scaling(), verify: options.verify };
         Ok(band_lockstep::solve(options.sweep_simd(), &systems, how, (out, first), (found, memory)))
     }
 }
