@@ -38,20 +38,23 @@ type BlockTrf<T> = unsafe extern "C" fn(
 ) -> Status;
 type Trs<T> = unsafe extern "C" fn(c_char, bandsolve_factor_t, *mut T) -> Status;
 
-/// The functions of one number type. Pairs are for open and periodic systems.
+/// The functions of one kind of matrices: to solve once and to factor, for open and for periodic systems, and to solve with factors.
+type Functions<S, F, T> = ([(S, F); 2], Trs<T>);
+
+/// The functions of one number type.
 trait Batches: Scalar {
-    const GT: ([(Sv<Self>, Trf<Self>); 2], Trs<Self>);
-    const GB: ([(BandSv<Self>, BandTrf<Self>); 2], Trs<Self>);
-    const BGT: ([(BlockSv<Self>, BlockTrf<Self>); 2], Trs<Self>);
+    const GT: Functions<Sv<Self>, Trf<Self>, Self>;
+    const GB: Functions<BandSv<Self>, BandTrf<Self>, Self>;
+    const BGT: Functions<BlockSv<Self>, BlockTrf<Self>, Self>;
 }
 
 macro_rules! batches {
     ($t:ty: $($gt:ident $gt_trf:ident),*; $gt_trs:ident; $($gb:ident $gb_trf:ident),*; $gb_trs:ident;
         $($bgt:ident $bgt_trf:ident),*; $bgt_trs:ident) => {
         impl Batches for $t {
-            const GT: ([(Sv<$t>, Trf<$t>); 2], Trs<$t>) = ([$(($gt, $gt_trf)),*], $gt_trs);
-            const GB: ([(BandSv<$t>, BandTrf<$t>); 2], Trs<$t>) = ([$(($gb, $gb_trf)),*], $gb_trs);
-            const BGT: ([(BlockSv<$t>, BlockTrf<$t>); 2], Trs<$t>) = ([$(($bgt, $bgt_trf)),*], $bgt_trs);
+            const GT: Functions<Sv<$t>, Trf<$t>, $t> = ([$(($gt, $gt_trf)),*], $gt_trs);
+            const GB: Functions<BandSv<$t>, BandTrf<$t>, $t> = ([$(($gb, $gb_trf)),*], $gb_trs);
+            const BGT: Functions<BlockSv<$t>, BlockTrf<$t>, $t> = ([$(($bgt, $bgt_trf)),*], $bgt_trs);
         }
     };
 }
