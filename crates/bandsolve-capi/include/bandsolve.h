@@ -2385,7 +2385,7 @@ bandsolve_status_t bandsolve_scgbtrf_batch(int64_t n,
 /**
  * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
  *
- * Block row i of system s is sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]. Entry (r, c) of block i is at
+ * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Entry (r, c) of block i is at
  *
  *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
  *
@@ -2972,7 +2972,7 @@ bandsolve_status_t bandsolve_dcgbtrf_batch(int64_t n,
 /**
  * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
  *
- * Block row i of system s is sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]. Entry (r, c) of block i is at
+ * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Entry (r, c) of block i is at
  *
  *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
  *
@@ -3559,7 +3559,7 @@ bandsolve_status_t bandsolve_ccgbtrf_batch(int64_t n,
 /**
  * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
  *
- * Block row i of system s is sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]. Entry (r, c) of block i is at
+ * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Entry (r, c) of block i is at
  *
  *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
  *
@@ -4146,7 +4146,7 @@ bandsolve_status_t bandsolve_zcgbtrf_batch(int64_t n,
 /**
  * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
  *
- * Block row i of system s is sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]. Entry (r, c) of block i is at
+ * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Entry (r, c) of block i is at
  *
  *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
  *

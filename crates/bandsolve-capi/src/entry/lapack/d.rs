@@ -711,7 +711,7 @@ pub unsafe extern "C" fn bandsolve_dcgbtrf_batch(
 
 /// Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
 ///
-/// Block row i of system s is sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]. Entry (r, c) of block i is at
+/// Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Entry (r, c) of block i is at
 ///
 ///     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
 ///
