@@ -248,10 +248,16 @@ static void batches_of_blocks(bandsolve_factor_t factor) {
     }
     check(bandsolve_dbgtsv_batch(rows, block, count, beside, on, beside, size, 1, block, 0, x, 1, n));
     check_ones(count * n, x, "bgtsv_batch");
+    check(bandsolve_dbgttrf_batch(rows, block, count, beside, on, beside, size, 1, block, 0, 1, n, factor));
+    for (s = 0; s < count; s++) {
+        for (i = 0; i < n; i++) x[s * n + i] = i < block || i >= n - block ? 10.0 : 11.0;
+    }
+    check(bandsolve_dbgttrs_batch('T', factor, x));
+    check_ones(count * n, x, "bgttrf_batch");
     check(bandsolve_dcbgttrf_batch(rows, block, count, beside, on, beside, size, 1, block, 0, 1, n, factor));
     for (i = 0; i < count * n; i++) x[i] = 11.0;
     check(bandsolve_dbgttrs_batch('N', factor, x));
-    check_ones(count * n, x, "bgttrs_batch");
+    check_ones(count * n, x, "cbgttrf_batch");
 }
 
 /* The eigenvalues of the matrix are 4 - 2 cos(k pi / (n + 1)). */

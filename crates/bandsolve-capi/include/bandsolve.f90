@@ -2202,7 +2202,7 @@ contains
         merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
   end subroutine
 
-  ! The same for periodic systems: ab(r, j, s) is in row 1 + mod(j + r - ku - 2, n), and kl and ku are at most 7.
+  ! The same for periodic systems: ab(r, j, s) is in row 1 + modulo(j + r - ku - 2, n), and kl and ku are at most 7.
   subroutine cgbsv_batch_s(kl, ku, ab, rhs, status)
     integer, intent(in) :: kl, ku
     real(c_float), intent(in), contiguous :: ab(:, :, :)
@@ -2249,8 +2249,9 @@ contains
     call conclude("gbtrs_batch", c_sgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
-  ! One block tridiagonal system in each column of rhs(n * block, count): block i of system s is diag(:, :, i, s), and sub and sup
-  ! are indexed by block row. If the last dimension is 1, all systems have the same matrix. Blocks have at most 8 rows.
+  ! One block tridiagonal system in each column of rhs(n * block, count). The blocks of block row i of system s are sub(:, :, i, s),
+  ! diag(:, :, i, s) and sup(:, :, i, s); the first one of sub and the last one of sup are ignored. If the last dimension is 1, all
+  ! systems have the same matrix. Blocks have at most 8 rows.
   subroutine bgtsv_batch_s(sub, diag, sup, rhs, status)
     real(c_float), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
     real(c_float), intent(inout), contiguous :: rhs(:, :)
@@ -2801,7 +2802,7 @@ contains
         merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
   end subroutine
 
-  ! The same for periodic systems: ab(r, j, s) is in row 1 + mod(j + r - ku - 2, n), and kl and ku are at most 7.
+  ! The same for periodic systems: ab(r, j, s) is in row 1 + modulo(j + r - ku - 2, n), and kl and ku are at most 7.
   subroutine cgbsv_batch_d(kl, ku, ab, rhs, status)
     integer, intent(in) :: kl, ku
     real(c_double), intent(in), contiguous :: ab(:, :, :)
@@ -2848,8 +2849,9 @@ contains
     call conclude("gbtrs_batch", c_dgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
-  ! One block tridiagonal system in each column of rhs(n * block, count): block i of system s is diag(:, :, i, s), and sub and sup
-  ! are indexed by block row. If the last dimension is 1, all systems have the same matrix. Blocks have at most 8 rows.
+  ! One block tridiagonal system in each column of rhs(n * block, count). The blocks of block row i of system s are sub(:, :, i, s),
+  ! diag(:, :, i, s) and sup(:, :, i, s); the first one of sub and the last one of sup are ignored. If the last dimension is 1, all
+  ! systems have the same matrix. Blocks have at most 8 rows.
   subroutine bgtsv_batch_d(sub, diag, sup, rhs, status)
     real(c_double), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
     real(c_double), intent(inout), contiguous :: rhs(:, :)
@@ -3400,7 +3402,7 @@ contains
         merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
   end subroutine
 
-  ! The same for periodic systems: ab(r, j, s) is in row 1 + mod(j + r - ku - 2, n), and kl and ku are at most 7.
+  ! The same for periodic systems: ab(r, j, s) is in row 1 + modulo(j + r - ku - 2, n), and kl and ku are at most 7.
   subroutine cgbsv_batch_c(kl, ku, ab, rhs, status)
     integer, intent(in) :: kl, ku
     complex(c_float_complex), intent(in), contiguous :: ab(:, :, :)
@@ -3447,8 +3449,9 @@ contains
     call conclude("gbtrs_batch", c_cgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
-  ! One block tridiagonal system in each column of rhs(n * block, count): block i of system s is diag(:, :, i, s), and sub and sup
-  ! are indexed by block row. If the last dimension is 1, all systems have the same matrix. Blocks have at most 8 rows.
+  ! One block tridiagonal system in each column of rhs(n * block, count). The blocks of block row i of system s are sub(:, :, i, s),
+  ! diag(:, :, i, s) and sup(:, :, i, s); the first one of sub and the last one of sup are ignored. If the last dimension is 1, all
+  ! systems have the same matrix. Blocks have at most 8 rows.
   subroutine bgtsv_batch_c(sub, diag, sup, rhs, status)
     complex(c_float_complex), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
     complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
@@ -3999,7 +4002,7 @@ contains
         merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
   end subroutine
 
-  ! The same for periodic systems: ab(r, j, s) is in row 1 + mod(j + r - ku - 2, n), and kl and ku are at most 7.
+  ! The same for periodic systems: ab(r, j, s) is in row 1 + modulo(j + r - ku - 2, n), and kl and ku are at most 7.
   subroutine cgbsv_batch_z(kl, ku, ab, rhs, status)
     integer, intent(in) :: kl, ku
     complex(c_double_complex), intent(in), contiguous :: ab(:, :, :)
@@ -4046,8 +4049,9 @@ contains
     call conclude("gbtrs_batch", c_zgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
-  ! One block tridiagonal system in each column of rhs(n * block, count): block i of system s is diag(:, :, i, s), and sub and sup
-  ! are indexed by block row. If the last dimension is 1, all systems have the same matrix. Blocks have at most 8 rows.
+  ! One block tridiagonal system in each column of rhs(n * block, count). The blocks of block row i of system s are sub(:, :, i, s),
+  ! diag(:, :, i, s) and sup(:, :, i, s); the first one of sub and the last one of sup are ignored. If the last dimension is 1, all
+  ! systems have the same matrix. Blocks have at most 8 rows.
   subroutine bgtsv_batch_z(sub, diag, sup, rhs, status)
     complex(c_double_complex), intent(in), contiguous :: sub(:, :, :, :), diag(:, :, :, :), sup(:, :, :, :)
     complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
@@ -4128,9 +4132,12 @@ contains
   subroutine check_blocks(name, sub, diag, sup, count)
     character(len=*), intent(in) :: name
     integer(c_int64_t), intent(in) :: sub(4), diag(4), sup(4), count
+    integer :: k
     call check_size(name, "the second dimension of diag", diag(2), diag(1))
-    call check_size(name, "sub", product(sub), product(diag))
-    call check_size(name, "sup", product(sup), product(diag))
+    do k = 1, 4
+      call check_size(name, "a dimension of sub", sub(k), diag(k))
+      call check_size(name, "a dimension of sup", sup(k), diag(k))
+    end do
     if (diag(4) /= 1) call check_size(name, "the last dimension of diag", diag(4), count)
   end subroutine
 

@@ -2350,8 +2350,8 @@ bandsolve_status_t bandsolve_sgbtrs_batch(char trans,
 /**
  * Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
  *
- * The arguments are those of `bandsolve_sgbsv_batch`. All entries of `ab` count: the entry in row r and column j of `ab` is in row
- * (j + r - ku) mod n of the matrix. If n <= kl + ku, entries of the same row and column are added.
+ * The arguments are those of `bandsolve_sgbsv_batch`. The function reads all entries of `ab`: the entry in row r and column j of `ab` is in row
+ * (j + r - ku) mod n of the matrix. If n <= kl + ku, the function adds entries of the same row and column.
  */
 bandsolve_status_t bandsolve_scgbsv_batch(int64_t n,
                                           int64_t kl,
@@ -2368,7 +2368,8 @@ bandsolve_status_t bandsolve_scgbsv_batch(int64_t n,
 /**
  * Prepare `count` periodic banded matrices of n rows each, for `bandsolve_sgbtrs_batch`.
  *
- * The arguments are those of `bandsolve_scgbsv_batch`, and `factor` is that of `bandsolve_sgttrf`.
+ * The arguments are those of `bandsolve_scgbsv_batch`, and `factor` is that of `bandsolve_sgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
  */
 bandsolve_status_t bandsolve_scgbtrf_batch(int64_t n,
                                            int64_t kl,
@@ -2385,15 +2386,19 @@ bandsolve_status_t bandsolve_scgbtrf_batch(int64_t n,
 /**
  * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
  *
- * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Entry (r, c) of block i is at
+ * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Each array has n blocks per system. The first block
+ * of `sub` and the last block of `sup` are ignored. Entry (r, c) of block i of `sub`, `diag` and `sup` is at
  *
  *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
  *
- *     blocks by columns        block_stride = block * block,  entry_row_stride = 1,      entry_column_stride = block
- *     blocks by rows           block_stride = block * block,  entry_row_stride = block,  entry_column_stride = 1
+ * For example:
  *
- * of `sub`, `diag` and `sup`, with matrix_stride = n * block * block for one system after the other. If `matrix_stride` is 0, all systems
- * have the same matrix. The first block of `sub` and the last one of `sup` of each system are ignored.
+ *     blocks by columns   block_stride = block * block,          entry_row_stride = 1,              entry_column_stride = block
+ *     blocks by rows      block_stride = block * block,          entry_row_stride = block,          entry_column_stride = 1
+ *     interleaved         block_stride = block * block * count,  entry_row_stride = block * count,  entry_column_stride = count
+ *
+ * For one system after the other, `matrix_stride` is n * block * block, and for interleaved systems 1. If it is 0, all systems have the same
+ * matrix.
  *
  * Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
  * overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
@@ -2444,7 +2449,8 @@ bandsolve_status_t bandsolve_sbgttrs_batch(char trans,
  * Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
  *
  * The arguments are those of `bandsolve_sbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
- * last block of `sup` multiplies the first one. If n is 1 or 2, blocks of the same columns are added.
+ * last block of `sup` multiplies the first one. If n is 1 or 2, the function adds blocks of the same
+ * columns.
  */
 bandsolve_status_t bandsolve_scbgtsv_batch(int64_t n,
                                            int64_t block,
@@ -2463,7 +2469,8 @@ bandsolve_status_t bandsolve_scbgtsv_batch(int64_t n,
 /**
  * Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_sbgttrs_batch`.
  *
- * The arguments are those of `bandsolve_scbgtsv_batch`, and `factor` is that of `bandsolve_sgttrf`.
+ * The arguments are those of `bandsolve_scbgtsv_batch`, and `factor` is that of `bandsolve_sgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
  */
 bandsolve_status_t bandsolve_scbgttrf_batch(int64_t n,
                                             int64_t block,
@@ -2937,8 +2944,8 @@ bandsolve_status_t bandsolve_dgbtrs_batch(char trans,
 /**
  * Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
  *
- * The arguments are those of `bandsolve_dgbsv_batch`. All entries of `ab` count: the entry in row r and column j of `ab` is in row
- * (j + r - ku) mod n of the matrix. If n <= kl + ku, entries of the same row and column are added.
+ * The arguments are those of `bandsolve_dgbsv_batch`. The function reads all entries of `ab`: the entry in row r and column j of `ab` is in row
+ * (j + r - ku) mod n of the matrix. If n <= kl + ku, the function adds entries of the same row and column.
  */
 bandsolve_status_t bandsolve_dcgbsv_batch(int64_t n,
                                           int64_t kl,
@@ -2955,7 +2962,8 @@ bandsolve_status_t bandsolve_dcgbsv_batch(int64_t n,
 /**
  * Prepare `count` periodic banded matrices of n rows each, for `bandsolve_dgbtrs_batch`.
  *
- * The arguments are those of `bandsolve_dcgbsv_batch`, and `factor` is that of `bandsolve_dgttrf`.
+ * The arguments are those of `bandsolve_dcgbsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
  */
 bandsolve_status_t bandsolve_dcgbtrf_batch(int64_t n,
                                            int64_t kl,
@@ -2972,15 +2980,19 @@ bandsolve_status_t bandsolve_dcgbtrf_batch(int64_t n,
 /**
  * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
  *
- * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Entry (r, c) of block i is at
+ * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Each array has n blocks per system. The first block
+ * of `sub` and the last block of `sup` are ignored. Entry (r, c) of block i of `sub`, `diag` and `sup` is at
  *
  *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
  *
- *     blocks by columns        block_stride = block * block,  entry_row_stride = 1,      entry_column_stride = block
- *     blocks by rows           block_stride = block * block,  entry_row_stride = block,  entry_column_stride = 1
+ * For example:
  *
- * of `sub`, `diag` and `sup`, with matrix_stride = n * block * block for one system after the other. If `matrix_stride` is 0, all systems
- * have the same matrix. The first block of `sub` and the last one of `sup` of each system are ignored.
+ *     blocks by columns   block_stride = block * block,          entry_row_stride = 1,              entry_column_stride = block
+ *     blocks by rows      block_stride = block * block,          entry_row_stride = block,          entry_column_stride = 1
+ *     interleaved         block_stride = block * block * count,  entry_row_stride = block * count,  entry_column_stride = count
+ *
+ * For one system after the other, `matrix_stride` is n * block * block, and for interleaved systems 1. If it is 0, all systems have the same
+ * matrix.
  *
  * Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
  * overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
@@ -3031,7 +3043,8 @@ bandsolve_status_t bandsolve_dbgttrs_batch(char trans,
  * Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
  *
  * The arguments are those of `bandsolve_dbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
- * last block of `sup` multiplies the first one. If n is 1 or 2, blocks of the same columns are added.
+ * last block of `sup` multiplies the first one. If n is 1 or 2, the function adds blocks of the same
+ * columns.
  */
 bandsolve_status_t bandsolve_dcbgtsv_batch(int64_t n,
                                            int64_t block,
@@ -3050,7 +3063,8 @@ bandsolve_status_t bandsolve_dcbgtsv_batch(int64_t n,
 /**
  * Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_dbgttrs_batch`.
  *
- * The arguments are those of `bandsolve_dcbgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`.
+ * The arguments are those of `bandsolve_dcbgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
  */
 bandsolve_status_t bandsolve_dcbgttrf_batch(int64_t n,
                                             int64_t block,
@@ -3524,8 +3538,8 @@ bandsolve_status_t bandsolve_cgbtrs_batch(char trans,
 /**
  * Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
  *
- * The arguments are those of `bandsolve_cgbsv_batch`. All entries of `ab` count: the entry in row r and column j of `ab` is in row
- * (j + r - ku) mod n of the matrix. If n <= kl + ku, entries of the same row and column are added.
+ * The arguments are those of `bandsolve_cgbsv_batch`. The function reads all entries of `ab`: the entry in row r and column j of `ab` is in row
+ * (j + r - ku) mod n of the matrix. If n <= kl + ku, the function adds entries of the same row and column.
  */
 bandsolve_status_t bandsolve_ccgbsv_batch(int64_t n,
                                           int64_t kl,
@@ -3542,7 +3556,8 @@ bandsolve_status_t bandsolve_ccgbsv_batch(int64_t n,
 /**
  * Prepare `count` periodic banded matrices of n rows each, for `bandsolve_cgbtrs_batch`.
  *
- * The arguments are those of `bandsolve_ccgbsv_batch`, and `factor` is that of `bandsolve_cgttrf`.
+ * The arguments are those of `bandsolve_ccgbsv_batch`, and `factor` is that of `bandsolve_cgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
  */
 bandsolve_status_t bandsolve_ccgbtrf_batch(int64_t n,
                                            int64_t kl,
@@ -3559,15 +3574,19 @@ bandsolve_status_t bandsolve_ccgbtrf_batch(int64_t n,
 /**
  * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
  *
- * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Entry (r, c) of block i is at
+ * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Each array has n blocks per system. The first block
+ * of `sub` and the last block of `sup` are ignored. Entry (r, c) of block i of `sub`, `diag` and `sup` is at
  *
  *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
  *
- *     blocks by columns        block_stride = block * block,  entry_row_stride = 1,      entry_column_stride = block
- *     blocks by rows           block_stride = block * block,  entry_row_stride = block,  entry_column_stride = 1
+ * For example:
  *
- * of `sub`, `diag` and `sup`, with matrix_stride = n * block * block for one system after the other. If `matrix_stride` is 0, all systems
- * have the same matrix. The first block of `sub` and the last one of `sup` of each system are ignored.
+ *     blocks by columns   block_stride = block * block,          entry_row_stride = 1,              entry_column_stride = block
+ *     blocks by rows      block_stride = block * block,          entry_row_stride = block,          entry_column_stride = 1
+ *     interleaved         block_stride = block * block * count,  entry_row_stride = block * count,  entry_column_stride = count
+ *
+ * For one system after the other, `matrix_stride` is n * block * block, and for interleaved systems 1. If it is 0, all systems have the same
+ * matrix.
  *
  * Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
  * overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
@@ -3618,7 +3637,8 @@ bandsolve_status_t bandsolve_cbgttrs_batch(char trans,
  * Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
  *
  * The arguments are those of `bandsolve_cbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
- * last block of `sup` multiplies the first one. If n is 1 or 2, blocks of the same columns are added.
+ * last block of `sup` multiplies the first one. If n is 1 or 2, the function adds blocks of the same
+ * columns.
  */
 bandsolve_status_t bandsolve_ccbgtsv_batch(int64_t n,
                                            int64_t block,
@@ -3637,7 +3657,8 @@ bandsolve_status_t bandsolve_ccbgtsv_batch(int64_t n,
 /**
  * Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_cbgttrs_batch`.
  *
- * The arguments are those of `bandsolve_ccbgtsv_batch`, and `factor` is that of `bandsolve_cgttrf`.
+ * The arguments are those of `bandsolve_ccbgtsv_batch`, and `factor` is that of `bandsolve_cgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
  */
 bandsolve_status_t bandsolve_ccbgttrf_batch(int64_t n,
                                             int64_t block,
@@ -4111,8 +4132,8 @@ bandsolve_status_t bandsolve_zgbtrs_batch(char trans,
 /**
  * Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
  *
- * The arguments are those of `bandsolve_zgbsv_batch`. All entries of `ab` count: the entry in row r and column j of `ab` is in row
- * (j + r - ku) mod n of the matrix. If n <= kl + ku, entries of the same row and column are added.
+ * The arguments are those of `bandsolve_zgbsv_batch`. The function reads all entries of `ab`: the entry in row r and column j of `ab` is in row
+ * (j + r - ku) mod n of the matrix. If n <= kl + ku, the function adds entries of the same row and column.
  */
 bandsolve_status_t bandsolve_zcgbsv_batch(int64_t n,
                                           int64_t kl,
@@ -4129,7 +4150,8 @@ bandsolve_status_t bandsolve_zcgbsv_batch(int64_t n,
 /**
  * Prepare `count` periodic banded matrices of n rows each, for `bandsolve_zgbtrs_batch`.
  *
- * The arguments are those of `bandsolve_zcgbsv_batch`, and `factor` is that of `bandsolve_zgttrf`.
+ * The arguments are those of `bandsolve_zcgbsv_batch`, and `factor` is that of `bandsolve_zgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
  */
 bandsolve_status_t bandsolve_zcgbtrf_batch(int64_t n,
                                            int64_t kl,
@@ -4146,15 +4168,19 @@ bandsolve_status_t bandsolve_zcgbtrf_batch(int64_t n,
 /**
  * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
  *
- * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Entry (r, c) of block i is at
+ * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Each array has n blocks per system. The first block
+ * of `sub` and the last block of `sup` are ignored. Entry (r, c) of block i of `sub`, `diag` and `sup` is at
  *
  *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
  *
- *     blocks by columns        block_stride = block * block,  entry_row_stride = 1,      entry_column_stride = block
- *     blocks by rows           block_stride = block * block,  entry_row_stride = block,  entry_column_stride = 1
+ * For example:
  *
- * of `sub`, `diag` and `sup`, with matrix_stride = n * block * block for one system after the other. If `matrix_stride` is 0, all systems
- * have the same matrix. The first block of `sub` and the last one of `sup` of each system are ignored.
+ *     blocks by columns   block_stride = block * block,          entry_row_stride = 1,              entry_column_stride = block
+ *     blocks by rows      block_stride = block * block,          entry_row_stride = block,          entry_column_stride = 1
+ *     interleaved         block_stride = block * block * count,  entry_row_stride = block * count,  entry_column_stride = count
+ *
+ * For one system after the other, `matrix_stride` is n * block * block, and for interleaved systems 1. If it is 0, all systems have the same
+ * matrix.
  *
  * Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
  * overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
@@ -4205,7 +4231,8 @@ bandsolve_status_t bandsolve_zbgttrs_batch(char trans,
  * Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
  *
  * The arguments are those of `bandsolve_zbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
- * last block of `sup` multiplies the first one. If n is 1 or 2, blocks of the same columns are added.
+ * last block of `sup` multiplies the first one. If n is 1 or 2, the function adds blocks of the same
+ * columns.
  */
 bandsolve_status_t bandsolve_zcbgtsv_batch(int64_t n,
                                            int64_t block,
@@ -4224,7 +4251,8 @@ bandsolve_status_t bandsolve_zcbgtsv_batch(int64_t n,
 /**
  * Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_zbgttrs_batch`.
  *
- * The arguments are those of `bandsolve_zcbgtsv_batch`, and `factor` is that of `bandsolve_zgttrf`.
+ * The arguments are those of `bandsolve_zcbgtsv_batch`, and `factor` is that of `bandsolve_zgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
  */
 bandsolve_status_t bandsolve_zcbgttrf_batch(int64_t n,
                                             int64_t block,

@@ -96,6 +96,8 @@ impl<T: Batches> Systems<T> {
         let at = |s: usize, i: usize| i * row + s * system;
         let rhs = random_vec::<T>(at(self.count - 1, n - 1) + 1, &mut Random::new(4));
         let verify = |x: &[T], trans: u8| {
+            let unused = |k: usize| row == 1 && k % system >= n;
+            assert!((0..x.len()).all(|k| !unused(k) || x[k] == rhs[k]), "an entry between systems was written");
             for s in 0..self.count {
                 let of = |array: &[T]| -> Vec<T> { (0..n).map(|i| array[at(s, i)]).collect() };
                 let a = self.matrices[s % self.matrices.len()].op(trans);
@@ -160,7 +162,7 @@ fn tridiagonal<T: Batches>() {
                     |x| unsafe { sv(n, count, row, system, shared, sub, diag, sup, x) },
                     // SAFETY: as above.
                     |factor| unsafe { trf(n, count, row, system, shared, sub, diag, sup, factor) },
-                    || drop(arrays),
+                    || arrays.iter_mut().for_each(|array| array.fill(T::ZERO)),
                     trs,
                 );
             }
@@ -206,8 +208,9 @@ fn bands<T: Batches>() {
             let matrices: Vec<_> = matrices.collect();
             let (functions, trs) = T::GB;
             let ((sv, trf), at_ab) = (functions[usize::from(periodic)], ab.as_ptr());
-            // The limit of the contract, and the rounding of this measurement.
-            let systems = Systems { matrices, count, strides, limit: (8 + 2 * rows + 4) as f64 };
+            // The limit of the contract, and the rounding of this measurement. A periodic band is solved with twice as many diagonals.
+            let entries = if periodic { 2 * rows } else { rows };
+            let systems = Systems { matrices, count, strides, limit: (8 + entries + 4) as f64 };
             let [n, lower, upper, count] = [n, lower, upper, count].map(long);
             let ([of_row, of_column, of_system], [row, system]) =
                 ([of_row, of_column, of_system].map(long), [strides.0, strides.1].map(long));
@@ -218,7 +221,7 @@ fn bands<T: Batches>() {
                 |factor| unsafe {
                     trf(n, lower, upper, count, at_ab, of_row, of_column, of_system, row, system, factor)
                 },
-                || drop(ab),
+                || ab.fill(T::ZERO),
                 trs,
             );
         }
@@ -262,7 +265,9 @@ fn blocks<T: Batches>() {
             let (functions, trs) = T::BGT;
             let (sv, trf) = functions[usize::from(periodic)];
             let [sub, diag, sup] = arrays.each_ref().map(|array| array.as_ptr());
-            let systems = Systems { matrices, count, strides, limit: (8 + 6 * block + 4) as f64 };
+            // As for bands: a row has up to 4·block − 1 entries of a band, and periodic blocks are solved with twice as many.
+            let entries = if periodic { 8 * block } else { 4 * block };
+            let systems = Systems { matrices, count, strides, limit: (8 + entries + 4) as f64 };
             let [rows, block, count] = [rows, block, count].map(long);
             let [of_block, of_row, of_column, of_system] = [of_block, of_row, of_column, of_system].map(long);
             let [row, system] = [strides.0, strides.1].map(long);
@@ -275,7 +280,7 @@ fn blocks<T: Batches>() {
                 |factor| unsafe {
                     trf(rows, block, count, sub, diag, sup, of_block, of_row, of_column, of_system, row, system, factor)
                 },
-                || drop(arrays),
+                || arrays.iter_mut().for_each(|array| array.fill(T::ZERO)),
                 trs,
             );
         }
@@ -325,7 +330,7 @@ fn wrong_arguments_are_named() {
     }
 }
 
-/// Factors of another kind of batch, and of one system.
+/// Factors of another kind of batch, and a function for one system.
 #[test]
 fn factors_of_other_functions_are_rejected() {
     let (diag, off, mut x) = ([4.0; 12], [1.0; 12], [1.0; 12]);
@@ -370,15 +375,36 @@ fn indices_are_those_of_the_caller() {
         x[31] = f64::INFINITY;
         says(solve(&ab, &mut x, periodic), not_finite, "rhs[31]");
     }
-    // Entry (1, 0) of block 3 of the second of two systems with blocks of two rows.
+    // Entry (1, 0) of block 3 of the second of two systems with blocks of two rows, then row 4 of its right-hand side.
     let (mut sup, mut diag) = ([0.5; 40], [0.5; 40]);
     (0..20).for_each(|k| diag[4 * (k / 2) + 3 * (k % 2)] = 9.0);
-    sup[4 * 3 + 1 + 20] = f64::INFINITY;
-    let mut x = [1.0; 20];
-    // SAFETY: arrays of these sizes.
-    let status = unsafe {
+    let mut x = [1.0; 23];
+    let solve = |sup: &[f64; 40], x: &mut [f64; 23]| {
         let (sub, diag, sup) = ([0.5; 40], diag.as_ptr(), sup.as_ptr());
-        bandsolve_dbgtsv_batch(5, 2, 2, sub.as_ptr(), diag, sup, 4, 1, 2, 20, x.as_mut_ptr(), 1, 10)
+        // SAFETY: arrays of these sizes.
+        unsafe { bandsolve_dbgtsv_batch(5, 2, 2, sub.as_ptr(), diag, sup, 4, 1, 2, 20, x.as_mut_ptr(), 1, 13) }
     };
-    says(status, not_finite, "sup[33]");
+    sup[4 * 3 + 1 + 20] = f64::INFINITY;
+    says(solve(&sup, &mut x), not_finite, "sup[33]");
+    sup[33] = 0.5;
+    x = [1.0; 23];
+    x[17] = f64::NAN;
+    says(solve(&sup, &mut x), not_finite, "rhs[17]");
+}
+
+/// Without unknowns or systems, nothing is read or written.
+#[test]
+fn empty_batches_are_solved() {
+    let (none, out) = (null::<f64>(), core::ptr::null_mut::<f64>());
+    for (n, count) in [(0, 3), (4, 0), (0, 0)] {
+        // SAFETY: no array has an entry.
+        let all = unsafe {
+            [
+                bandsolve_dcgbsv_batch(n, 1, 1, count, none, 1, 3, 3 * n, out, 1, n),
+                bandsolve_dbgtsv_batch(n, 2, count, none, none, none, 4, 1, 2, 4 * n, out, 1, 2 * n),
+                bandsolve_dcbgtsv_batch(n, 2, count, none, none, none, 4, 1, 2, 4 * n, out, 1, 2 * n),
+            ]
+        };
+        assert_eq!(all, [OK; 3], "{n} {count}: {}", message());
+    }
 }

@@ -241,7 +241,7 @@ impl BandTileLayout {
     }
 }
 
-/// Number of reals of memory of a thread.
+/// Number of reals of memory that a thread needs.
 pub fn memory<T: Scalar>(simd: Simd, form: &BandForm<'_>) -> usize {
     let elements = BandTileLayout::new(form).total + BandTileLayout::pivots(form);
     (elements * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()).next_multiple_of(16)
@@ -323,6 +323,7 @@ impl<T: Scalar> BandLockstep<'_, T> {
         large
     }
 
+    /// The memory of a tile.
     #[inline(always)]
     fn tile<V: Lanes<Real = T::Real>, const L: usize, const Q: usize>(&mut self) -> BandTile<T, V, L, Q> {
         let form = self.systems.form;

@@ -153,10 +153,11 @@ impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
     #[inline(always)]
     unsafe fn put_rows<T: Scalar<Real = V::Real, Element<V> = E>>(&self, rows: &Rows<T>, first: usize) {
         let m = self.m;
-        // The first and the last row of the matrix have no neighbor in `sub` and `sup`.
-        let inside = first > 0 && first + V::W * m < rows.n();
-        let whole = if inside { m / STAGED_ROWS * STAGED_ROWS } else { 0 };
-        // SAFETY: the caller's promise; in whole blocks, all neighbors exist.
+        // Blocks of rows are read by vectors, but not the first and the last row of the matrix, which have no neighbor in `sub` and `sup`.
+        let from = if first == 0 { STAGED_ROWS } else { 0 };
+        let last = if first + V::W * m == rows.n() { m - 1 } else { m };
+        let to = from.max(last / STAGED_ROWS * STAGED_ROWS);
+        // SAFETY: the caller's promise; in these blocks, all neighbors exist.
         unsafe {
             let arrays = [
                 rows.sub.as_ptr().wrapping_add(first).wrapping_sub(1),
@@ -164,10 +165,10 @@ impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
                 rows.sup.as_ptr().wrapping_add(first),
             ];
             let mut row = [E::splat(V::Real::ZERO); 3];
-            for j in (0..whole).step_by(STAGED_ROWS / E::REALS) {
+            for j in (from..to).step_by(STAGED_ROWS / E::REALS) {
                 let mut columns = [[V::splat(V::Real::ZERO); 4]; 3];
                 for k in 0..3 {
-                    columns[k] = V::load_columns(arrays[k].add(j).cast(), m * E::REALS);
+                    columns[k] = V::load_columns(arrays[k].wrapping_add(j).cast(), m * E::REALS);
                 }
                 for i in 0..STAGED_ROWS / E::REALS {
                     for k in 0..3 {
@@ -179,8 +180,8 @@ impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
                     self.put_row(j + i, row);
                 }
             }
-            for j in whole..m {
-                let mut lanes = [[V::Real::ZERO; 2 * MAX_LANES]; 3];
+            let mut lanes = [[V::Real::ZERO; 2 * MAX_LANES]; 3];
+            for j in (0..from).chain(to..m) {
                 for lane in 0..V::W {
                     let (sub, diag, sup) = rows.row(first + lane * m + j);
                     let scalars = [sub, diag, sup];

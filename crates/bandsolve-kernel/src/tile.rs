@@ -1,6 +1,6 @@
 //! Tiles: partitions of a system, one per SIMD lane, copied into cache so that row j of all partitions is one vector.
 
-use super::prefetch::prefetch;
+use super::prefetch::{CACHE_LINE_BYTES, prefetch};
 use super::sweep::{MAX_RHS, Pivots, Row, each};
 use crate::number::{Element, Lanes, RealScalar, Scalar};
 
@@ -78,11 +78,11 @@ impl<T> Source<T> {
     #[inline(always)]
     pub fn prefetch<const R: usize, const OPEN: bool>(&self, lanes: usize) {
         let interleaved = OPEN && self.strides.row != 1;
-        let lines = if interleaved { STAGED_ROWS } else { lanes * STAGED_ROWS * size_of::<T>() / 64 };
+        let lines = if interleaved { STAGED_ROWS } else { lanes * STAGED_ROWS * size_of::<T>() / CACHE_LINE_BYTES };
         for at in &self.ahead[..3 + R] {
             for i in 0..lines {
                 let row = at.wrapping_add(i * self.strides.row).cast::<u8>();
-                prefetch(if interleaved { row } else { at.cast::<u8>().wrapping_add(64 * i) });
+                prefetch(if interleaved { row } else { at.cast::<u8>().wrapping_add(CACHE_LINE_BYTES * i) });
             }
         }
     }
@@ -109,7 +109,7 @@ impl<T: Scalar> TileRun<T> {
         let mut source = self.plain;
         // Rows that lie far apart can displace each other in the caches before the next tile needs them.
         let row = self.plain.strides.row;
-        let ahead = if row == 1 { self.step } else { STAGED_ROWS * row };
+        let ahead = if row == 1 || T::COMPLEX { self.step } else { STAGED_ROWS * row };
         for k in 0..ARRAYS {
             source.ahead[k] = self.plain.arrays[k].wrapping_add(t * self.step + ahead);
             source.arrays[k] = self.plain.arrays[k].wrapping_add(t * self.step);

@@ -49,10 +49,11 @@ pub(crate) const FEW_SYSTEMS: usize = 4;
 /// cache.
 pub(crate) const LARGE_SYSTEM_BYTES: usize = 64 << 10;
 
-/// Number of tiles of an interleaved batch that are staged together, which is the number of adjacent cache lines per row.
+/// Number of tiles of an interleaved batch that are staged together, where a row of one is a part of a cache line.
 pub(crate) const TILES_TOGETHER: usize = 8;
 
-/// Number of bytes of a diagonal up to which an interleaved batch stays in the cache between two tiles.
+/// Number of bytes of a diagonal up to which an interleaved batch stays in the cache between two tiles. With AVX2, one tile after the other took
+/// 0.7 times as long as eight together for diagonals of 128 KiB, and 1.4 times as long for 1 MiB.
 pub(crate) const CACHED_ARRAY_BYTES: usize = 256 << 10;
 
 /// Bad partitions are repaired if at most one of this number is bad. Otherwise the whole system is refined.

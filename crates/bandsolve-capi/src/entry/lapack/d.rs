@@ -651,8 +651,8 @@ pub unsafe extern "C" fn bandsolve_dgbtrs_batch(
 
 /// Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
 ///
-/// The arguments are those of `bandsolve_dgbsv_batch`. All entries of `ab` count: the entry in row r and column j of `ab` is in row
-/// (j + r - ku) mod n of the matrix. If n <= kl + ku, entries of the same row and column are added.
+/// The arguments are those of `bandsolve_dgbsv_batch`. The function reads all entries of `ab`: the entry in row r and column j of `ab` is in row
+/// (j + r - ku) mod n of the matrix. If n <= kl + ku, the function adds entries of the same row and column.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dcgbsv_batch(
     n: i64,
@@ -682,7 +682,8 @@ pub unsafe extern "C" fn bandsolve_dcgbsv_batch(
 
 /// Prepare `count` periodic banded matrices of n rows each, for `bandsolve_dgbtrs_batch`.
 ///
-/// The arguments are those of `bandsolve_dcgbsv_batch`, and `factor` is that of `bandsolve_dgttrf`.
+/// The arguments are those of `bandsolve_dcgbsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps a copy of `ab`, and no
+/// factors: each solve eliminates again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dcgbtrf_batch(
     n: i64,
@@ -711,15 +712,19 @@ pub unsafe extern "C" fn bandsolve_dcgbtrf_batch(
 
 /// Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
 ///
-/// Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Entry (r, c) of block i is at
+/// Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Each array has n blocks per system. The first block
+/// of `sub` and the last block of `sup` are ignored. Entry (r, c) of block i of `sub`, `diag` and `sup` is at
 ///
 ///     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
 ///
-///     blocks by columns        block_stride = block * block,  entry_row_stride = 1,      entry_column_stride = block
-///     blocks by rows           block_stride = block * block,  entry_row_stride = block,  entry_column_stride = 1
+/// For example:
 ///
-/// of `sub`, `diag` and `sup`, with matrix_stride = n * block * block for one system after the other. If `matrix_stride` is 0, all systems
-/// have the same matrix. The first block of `sub` and the last one of `sup` of each system are ignored.
+///     blocks by columns   block_stride = block * block,          entry_row_stride = 1,              entry_column_stride = block
+///     blocks by rows      block_stride = block * block,          entry_row_stride = block,          entry_column_stride = 1
+///     interleaved         block_stride = block * block * count,  entry_row_stride = block * count,  entry_column_stride = count
+///
+/// For one system after the other, `matrix_stride` is n * block * block, and for interleaved systems 1. If it is 0, all systems have the same
+/// matrix.
 ///
 /// Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
 /// overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
@@ -798,7 +803,8 @@ pub unsafe extern "C" fn bandsolve_dbgttrs_batch(
 /// Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
 ///
 /// The arguments are those of `bandsolve_dbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
-/// last block of `sup` multiplies the first one. If n is 1 or 2, blocks of the same columns are added.
+/// last block of `sup` multiplies the first one. If n is 1 or 2, the function adds blocks of the same
+/// columns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dcbgtsv_batch(
     n: i64,
@@ -830,7 +836,8 @@ pub unsafe extern "C" fn bandsolve_dcbgtsv_batch(
 
 /// Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_dbgttrs_batch`.
 ///
-/// The arguments are those of `bandsolve_dcbgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`.
+/// The arguments are those of `bandsolve_dcbgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps copies of the arrays, and
+/// no factors: each solve eliminates again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dcbgttrf_batch(
     n: i64,
