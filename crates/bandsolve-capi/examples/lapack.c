@@ -233,7 +233,7 @@ static void batches_of_rings(bandsolve_factor_t factor) {
 /* Three periodic systems of n / 2 block rows: [8 1; 1 8] on the diagonal, the identity beside it. Each row has the sum 11. */
 static void batches_of_blocks(bandsolve_factor_t factor) {
     enum { count = 3, rows = n / 2, block = 2, size = block * block };
-    double beside[rows * size], on[rows * size], x[count * n];
+    double beside[rows * size], on[rows * size], sums[count * n], x[count * n];
     int i, s;
     for (i = 0; i < rows * size; i++) {
         on[i] = i % size == 0 || i % size == 3 ? 8.0 : 1.0;
@@ -244,14 +244,13 @@ static void batches_of_blocks(bandsolve_factor_t factor) {
     check_ones(count * n, x, "cbgtsv_batch");
     /* Open systems, and factors of both. */
     for (s = 0; s < count; s++) {
-        for (i = 0; i < n; i++) x[s * n + i] = i < block || i >= n - block ? 10.0 : 11.0;
+        for (i = 0; i < n; i++) sums[s * n + i] = i < block || i >= n - block ? 10.0 : 11.0;
     }
+    copy(count * n, sums, x);
     check(bandsolve_dbgtsv_batch(rows, block, count, beside, on, beside, size, 1, block, 0, x, 1, n));
     check_ones(count * n, x, "bgtsv_batch");
     check(bandsolve_dbgttrf_batch(rows, block, count, beside, on, beside, size, 1, block, 0, 1, n, factor));
-    for (s = 0; s < count; s++) {
-        for (i = 0; i < n; i++) x[s * n + i] = i < block || i >= n - block ? 10.0 : 11.0;
-    }
+    copy(count * n, sums, x);
     check(bandsolve_dbgttrs_batch('T', factor, x));
     check_ones(count * n, x, "bgttrf_batch");
     check(bandsolve_dcbgttrf_batch(rows, block, count, beside, on, beside, size, 1, block, 0, 1, n, factor));
