@@ -4,6 +4,7 @@
 use bandsolve::prelude::*;
 use bandsolve::{Factorize, RealScalar};
 use bandsolve_gallery::{Random, random_vec};
+use std::hint::black_box;
 use std::process::Command;
 
 /// Number of unknowns, large enough that the allocator maps each array of this size separately.
@@ -15,6 +16,10 @@ const STEP: u64 = 150 << 10;
 const LARGE: i32 = 48 << 10;
 /// Size in bytes of a free block of this heap.
 const PIECE: usize = 44 << 10;
+/// Number of these blocks.
+const PIECES: usize = 256;
+/// Size in bytes of the blocks between them. They are too large for the lists of small blocks that each thread keeps.
+const BETWEEN: usize = 2 << 10;
 
 /// Size of the memory of this process in bytes.
 fn mapped() -> u64 {
@@ -177,10 +182,19 @@ fn child(work: &str) {
     // Start the threads of the pool now, so that their stacks exist before a limit is set.
     let warm = Tridiagonal::from_vecs(vec![1.0; 100_000], vec![4.0; 100_000], vec![1.0; 100_000], false).unwrap();
     Plan::new(warm.shape()).threads(2).factor(&warm).unwrap().solve(&vec![1.0; 100_000]).unwrap();
-    // The small blocks in between stay allocated, so that the free blocks cannot merge into a large one.
-    let (pieces, between): (Vec<_>, Vec<_>) = (0..256).map(|_| (vec![1_u8; PIECE], vec![1_u8; 64])).unzip();
+    // Small blocks in between stay allocated, so that the free blocks cannot merge into a large one. Others first fill the gaps that are
+    // left in the heap. (The compiler removes an allocation that nothing reads: hence `black_box`.)
+    let block = |bytes| black_box(vec![1_u8; bytes]);
+    let gaps: Vec<_> = (0..256).map(|_| block(BETWEEN)).collect();
+    let (pieces, between): (Vec<_>, Vec<_>) = (0..PIECES).map(|_| (block(PIECE), block(BETWEEN))).unzip();
     drop(pieces);
-    std::mem::forget(between);
+    std::mem::forget((gaps, between));
+    // SAFETY: the calls only return unused memory to the system, and numbers.
+    let free = unsafe {
+        libc::malloc_trim(0);
+        libc::mallinfo2().fordblks
+    };
+    assert!(free > PIECES / 2 * PIECE, "the heap has {free} free bytes");
     match work {
         "tridiagonal" => tridiagonal::<f64>(false),
         "periodic" => tridiagonal::<f32>(true),
