@@ -1,6 +1,7 @@
 //! Tools for residuals: sums in twice the working precision, powers of two, and the largest of many errors.
 
-use crate::{RealScalar, Scalar};
+use crate::row_errors::Peak;
+use crate::{RealScalar, Scalar, Simd};
 
 /// The running maximum of moduli, or NaN if one of them is NaN. Bits of non-negative numbers have the order of the
 /// numbers, with NaN as the largest.
@@ -29,12 +30,8 @@ pub struct ScaledNorm {
 
 impl ScaledNorm {
     pub fn of<T: Scalar>(x: &[T]) -> Self {
-        let mut largest = RunningMaximum::default();
-        for v in x {
-            largest.add(v.re().to_f64());
-            largest.add(v.im().to_f64());
-        }
-        let (largest, least) = (largest.value(), T::Real::MIN_POSITIVE.to_f64());
+        let largest = Peak { values: x }.run_on(Simd::detect()).to_f64();
+        let least = T::Real::MIN_POSITIVE.to_f64();
         let largest = if largest < least { least } else { largest };
         let exponent = exponent(largest);
         let mut value = largest * pow2(-exponent);

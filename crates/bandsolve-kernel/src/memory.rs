@@ -1,6 +1,7 @@
 //! Allocation of large arrays.
 
 use bytemuck::Pod;
+use core::fmt::{self, Debug, Formatter};
 use core::hint::black_box;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -12,21 +13,52 @@ const HUGE: usize = 4 << 20;
 
 /// `n` zeros, or `None` if there is not enough memory. The thread that first writes a page makes the system provide it.
 pub fn zeros<T: Pod>(n: usize) -> Option<Vec<T>> {
+    // SAFETY: the size is not zero.
+    allocated(n, |layout| unsafe { alloc_zeroed(layout) })
+}
+
+/// `n` arbitrary values, or `None` if there is not enough memory. Memory that the process has used before is not cleared.
+fn arbitrary<T: Pod>(n: usize) -> Option<Vec<T>> {
+    allocated(n, arbitrary_bytes)
+}
+
+/// `n` values in memory from `allocate`, which initializes it or returns null. The size is not zero.
+fn allocated<T: Pod>(n: usize, allocate: impl FnOnce(Layout) -> *mut u8) -> Option<Vec<T>> {
     let layout = Layout::array::<T>(n).ok()?;
     if layout.size() == 0 {
         return Some(Vec::new());
     }
-    // SAFETY: the size is not zero.
-    let memory = unsafe { alloc_zeroed(layout) };
+    let memory = allocate(layout);
     if memory.is_null() {
         return None;
     }
     if layout.size() >= HUGE {
         ask_for_huge_pages(memory, layout.size());
     }
-    // SAFETY: allocated by the global allocator with the layout of an array of n elements, all of which are valid as zeros.
+    // SAFETY: allocated by the global allocator with the layout of an array of n elements. All bytes are initialized, and all bytes are
+    // valid elements.
     let values = unsafe { Vec::from_raw_parts(memory.cast::<T>(), n, n) };
     leaves_room(layout.size()).then_some(values)
+}
+
+/// New memory, or null. Each byte has some value, which must be written before it is read: an allocator may give memory that the system
+/// clears later.
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+fn arbitrary_bytes(layout: Layout) -> *mut u8 {
+    // SAFETY: the size is not zero. For the compiler, the empty assembly block may write all bytes of the memory, which it owns through
+    // the pointer. They are therefore initialized, with values that are unknown.
+    unsafe {
+        let memory = std::alloc::alloc(layout);
+        core::arch::asm!("/* {0} */", in(reg) memory, options(nostack, preserves_flags));
+        memory
+    }
+}
+
+/// New memory, or null. Each byte has some value.
+#[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+fn arbitrary_bytes(layout: Layout) -> *mut u8 {
+    // SAFETY: the size is not zero.
+    unsafe { alloc_zeroed(layout) }
 }
 
 /// Whether an array of this number of bytes, just allocated, has left memory for everything small.
@@ -62,7 +94,7 @@ const CACHE_LINE_WORDS: usize = 8;
 
 /// A pool of arrays that are no longer used, for reuse with the same size.
 ///
-/// New memory must be cleared; for large arrays the system clears it page by page. Clones share the pool.
+/// A new large array costs a page fault for each page, which the system clears. Clones share the pool.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryPool(Arc<Mutex<Vec<Vec<u64>>>>);
 
@@ -95,10 +127,8 @@ impl MemoryPool {
 }
 
 /// An array that is aligned to a cache line, and returns its memory to a pool.
-#[derive(Debug)]
 pub struct Array<T> {
-    /// Up to one cache line longer than needed. If the allocator had to align memory, it would also clear pages that
-    /// are already zero.
+    /// Up to one cache line longer than needed, for the alignment.
     words: Vec<u64>,
     /// Number of words before the first cache line.
     skipped: usize,
@@ -107,13 +137,20 @@ pub struct Array<T> {
     of: PhantomData<T>,
 }
 
+impl<T> Debug for Array<T> {
+    /// Values are not shown, because they may not have been written yet.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "Array of {}", self.len)
+    }
+}
+
 impl<T: Pod> Array<T> {
     /// An array of `len` numbers with arbitrary values, or `None` if there is not enough memory.
     pub fn new(len: usize, pool: Option<&MemoryPool>) -> Option<Self> {
         let bytes = len.checked_mul(size_of::<T>())?;
         let words = bytes.div_ceil(CACHE_LINE_WORDS * size_of::<u64>()) * CACHE_LINE_WORDS + CACHE_LINE_WORDS - 1;
         let reused = pool.and_then(|pool| pool.take(words));
-        let words = reused.or_else(|| zeros(words))?;
+        let words = reused.or_else(|| arbitrary(words))?;
         let skipped = words.as_ptr().align_offset(CACHE_LINE_WORDS * size_of::<u64>());
         Some(Self { words, skipped, len, pool: pool.cloned(), of: PhantomData })
     }
@@ -152,7 +189,7 @@ mod tests {
             assert!(zeros.len() == n && zeros.iter().all(|v| *v == 0.0));
             zeros.fill(1.0);
         }
-        assert!(super::zeros::<f64>(usize::MAX / 4).is_none());
+        assert!(super::zeros::<f64>(usize::MAX / 4).is_none() && Array::<f64>::new(usize::MAX / 16, None).is_none());
     }
 
     #[test]
@@ -162,7 +199,9 @@ mod tests {
         assert!(array.len() == large && array.as_ptr().addr().is_multiple_of(64));
         array.fill(3.0);
         drop(array);
-        assert!(Array::<f64>::new(large + 8, Some(&pool)).unwrap()[0] == 0.0);
+        let other = Array::<f64>::new(large + 8, Some(&pool)).unwrap();
+        assert!(pool.0.lock().unwrap().len() == 1, "an array of another size was used");
+        drop(other);
         assert!(Array::<f64>::new(large, Some(&pool.clone())).unwrap()[large - 1] == 3.0);
         // Small arrays are freed, and so are arrays that exceed the capacity of the pool.
         drop(Array::<f64>::new(9, Some(&pool)).unwrap());

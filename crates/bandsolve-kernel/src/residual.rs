@@ -1,10 +1,10 @@
-//! Residuals of banded and block tridiagonal systems in the working precision, and the sums of moduli for their backward
+//! Residuals of tridiagonal, banded and block tridiagonal systems in the working precision, and the sums of moduli for their backward
 //! errors.
 
 use super::Job;
 use super::band_rectangle::Rectangle;
 use super::row_gather::{RowGather, gather_rows};
-use super::vectors::{dot, subtract_multiple, sum_of_moduli};
+use super::vectors::{dot, load, subtract_multiple, sum_of_moduli};
 use crate::job::kernel;
 use crate::number::{Lanes, MAX_LANES, Scalar};
 use crate::rows::{BlockRows, Orientation};
@@ -133,6 +133,70 @@ impl<T: Scalar> Job<T> for BlockResidual<'_, T> {
     }
 }
 
+/// r ← r − A·x and s = Σ|aᵢⱼ| for rows of a tridiagonal matrix of real numbers that have both neighbours.
+pub struct TridiagonalResidual<'a, T: Scalar> {
+    /// m entries of each diagonal.
+    pub sub: &'a [T],
+    pub diag: &'a [T],
+    pub sup: &'a [T],
+    /// m + 2 unknowns, from the left neighbour of the first row on.
+    pub x: &'a [T],
+    pub r: &'a mut [T],
+    pub sums: &'a mut [T],
+}
+
+kernel!(TridiagonalResidualKernel: TridiagonalResidual<'a> => ());
+
+impl<T: Scalar> Job<T> for TridiagonalResidual<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(mut self) {
+        let m = self.r.len();
+        assert!(!T::COMPLEX && self.x.len() == m + 2 && self.sums.len() == m);
+        assert!(self.sub.len() == m && self.diag.len() == m && self.sup.len() == m);
+        let whole = m / V::W * V::W;
+        for i in (0..whole).step_by(V::W) {
+            // SAFETY: the arrays have W rows from i on.
+            unsafe { self.rows::<V, true>(i, V::W) };
+        }
+        if whole < m {
+            // SAFETY: the arrays have this number of rows from `whole` on.
+            unsafe { self.rows::<V, false>(whole, m - whole) };
+        }
+    }
+}
+
+impl<T: Scalar> TridiagonalResidual<'_, T> {
+    /// W rows from row i on, or `count` rows unless `FULL`.
+    ///
+    /// # Safety
+    /// The rows exist, and the numbers are real.
+    #[inline(always)]
+    unsafe fn rows<V: Lanes<Real = T::Real>, const FULL: bool>(&mut self, i: usize, count: usize) {
+        let [a, b, c] = [self.sub, self.diag, self.sup].map(|array| array.as_ptr().cast::<V::Real>());
+        let x = self.x.as_ptr().cast::<V::Real>();
+        let [r, sums] = [&mut *self.r, &mut *self.sums].map(|array| array.as_mut_ptr().cast::<V::Real>());
+        // SAFETY: the caller's promise. Real scalars are their own real type.
+        unsafe {
+            let a = load::<V, FULL>(a.add(i), count);
+            let b = load::<V, FULL>(b.add(i), count);
+            let c = load::<V, FULL>(c.add(i), count);
+            let mut rest = load::<V, FULL>(r.add(i), count);
+            rest = a.neg_mul_add(load::<V, FULL>(x.add(i), count), rest);
+            rest = b.neg_mul_add(load::<V, FULL>(x.add(i + 1), count), rest);
+            rest = c.neg_mul_add(load::<V, FULL>(x.add(i + 2), count), rest);
+            let sum = a.abs() + b.abs() + c.abs();
+            if FULL {
+                rest.store(r.add(i));
+                sum.store(sums.add(i));
+            } else {
+                rest.store_first(r.add(i), count);
+                sum.store_first(sums.add(i), count);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,6 +266,26 @@ mod tests {
                         let close = (r[k] - 0.5 + of_r).abs() <= bound && (sums[k] - 0.25 - of_sums).abs() <= bound;
                         assert!(close, "{block} {block_rows} {simd:?} row {k}");
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn residuals_of_tridiagonal_rows_are_those_of_their_definition() {
+        let wave = |n: usize, by: f64| (0..n).map(|k| (k as f64 * by).sin()).collect::<Vec<_>>();
+        for m in [1, 7, 8, 9, 40, 63] {
+            let ([sub, diag, sup, d], x) = ([0.3, 0.5, 0.7, 0.9].map(|by| wave(m, by)), wave(m + 2, 1.1));
+            for simd in Simd::ALL.iter().map(|simd| simd.or_best()) {
+                let (mut r, mut sums) = (d.clone(), vec![0.0; m]);
+                let (sub, diag, sup, x) = (&sub[..], &diag[..], &sup[..], &x[..]);
+                TridiagonalResidual { sub, diag, sup, x, r: &mut r, sums: &mut sums }.run_on(simd);
+                for k in 0..m {
+                    let residual = d[k] - sub[k] * x[k] - diag[k] * x[k + 1] - sup[k] * x[k + 2];
+                    // Four terms below 1, rounded in any order.
+                    assert!((r[k] - residual).abs() <= 16.0 * f64::EPSILON, "{m}, {k} {simd:?}");
+                    let sum: f64 = sub[k].abs() + diag[k].abs() + sup[k].abs();
+                    assert!((sums[k] - sum).abs() <= 4.0 * f64::EPSILON, "{m}, {k} {simd:?}");
                 }
             }
         }

@@ -187,19 +187,6 @@ pub fn largest<T: Copy, R: RealScalar>(values: &[T], size: impl Fn(usize, T) -> 
     most.into_iter().fold(R::ZERO, RealScalar::max_bits) + zero
 }
 
-/// The largest [`peak`] of finite numbers, with half the operations of [`largest`]. NaN and infinity are not detected.
-#[inline(always)]
-pub fn largest_peak<T: Scalar>(values: &[T]) -> T::Real {
-    let mut most = [T::Real::ZERO; 16];
-    for chunk in values.chunks(most.len()) {
-        for (most, value) in most.iter_mut().zip(chunk) {
-            let size = peak(*value);
-            *most = if size > *most { size } else { *most };
-        }
-    }
-    most.into_iter().fold(T::Real::ZERO, RealScalar::max_bits)
-}
-
 /// 1/p, which is finite unless p is subnormal. For p = 0 the result is 0, so that the unknown becomes zero.
 #[inline(always)]
 pub fn reciprocal<T: Scalar>(p: T) -> T {

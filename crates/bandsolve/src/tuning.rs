@@ -193,8 +193,6 @@ pub(crate) const MEASURE_PARALLEL: usize = 300_000;
 pub(crate) const MEASURE_TASK: usize = 1 << 14;
 /// Number of rows whose backward errors are measured together.
 pub(crate) const MEASURED_ROWS: usize = 512;
-/// Number of rows whose errors are compared with the largest error so far at a time.
-pub(crate) const COMPARED_ROWS: usize = 16;
 /// Number of rows per tile of a residual of several columns of a banded system.
 pub(crate) const RESIDUAL_TILE_ROWS: usize = 32;
 /// Block size from which only residuals in twice the working precision are computed.

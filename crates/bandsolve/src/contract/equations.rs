@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::matrix::{Shape, Tridiagonal};
 use crate::tuning::ROWS_TOGETHER;
 use bandsolve_kernel::exact::{RunningMaximum, ScaledNorm};
+use bandsolve_kernel::residual::TridiagonalResidual;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::{Scalar, Simd};
 use core::fmt::Debug;
@@ -55,11 +56,17 @@ pub trait Equations<T: Scalar>: Sync {
     }
 }
 
-impl<T: Scalar> Equations<T> for Rows<'_, T> {
+/// The rows of a tridiagonal matrix, read with an instruction set.
+pub(crate) struct TridiagonalRows<'a, T> {
+    pub rows: Rows<'a, T>,
+    pub simd: Simd,
+}
+
+impl<T: Scalar> Equations<T> for TridiagonalRows<'_, T> {
     #[inline(always)]
     fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
-        let (a, b, c) = self.row(i);
-        let (left, right) = self.neighbours(i);
+        let (a, b, c) = self.rows.row(i);
+        let (left, right) = self.rows.neighbours(i);
         if left != right {
             visit(left, a);
             visit(i, b);
@@ -73,26 +80,20 @@ impl<T: Scalar> Equations<T> for Rows<'_, T> {
     }
 
     fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]) {
+        let Rows { sub, diag, sup, .. } = self.rows;
         let end_row = first_row + r.len();
         let from = first_row.max(1);
-        let to = end_row.min(self.n() - 1).max(from);
+        let to = end_row.min(self.rows.n() - 1).max(from);
         for i in (first_row..from.min(end_row)).chain(to..end_row) {
             self.visit_row(i, |j, a| {
                 r[i - first_row] -= a * x[j];
                 sums[i - first_row] += T::from_real(a.abs1());
             });
         }
-        if from == to {
-            return;
-        }
-        // Slices of the same length let the compiler drop bounds checks and use SIMD.
-        let m = to - from;
-        let (r, sums) = (&mut r[from - first_row..][..m], &mut sums[from - first_row..][..m]);
-        let (a, b, c) = (&self.sub[from - 1..][..m], &self.diag[from..][..m], &self.sup[from..][..m]);
-        let (left, x, right) = (&x[from - 1..][..m], &x[from..][..m], &x[from + 1..][..m]);
-        for k in 0..m {
-            r[k] = r[k] - a[k] * left[k] - b[k] * x[k] - c[k] * right[k];
-            sums[k] = T::from_real(a[k].abs1() + b[k].abs1() + c[k].abs1());
+        if from < to {
+            let (r, sums) = (&mut r[from - first_row..to - first_row], &mut sums[from - first_row..to - first_row]);
+            let (sub, diag, sup, x) = (&sub[from - 1..to - 1], &diag[from..to], &sup[from..to], &x[from - 1..to + 1]);
+            TridiagonalResidual { sub, diag, sup, x, r, sums }.run_on(self.simd);
         }
     }
 }
@@ -112,8 +113,8 @@ impl<T: Scalar> Matrix<T> for Tridiagonal<'_, T> {
         self.shape()
     }
 
-    fn equations(&self, op: Op, _simd: Simd) -> impl Equations<T> {
-        op.rows(self)
+    fn equations(&self, op: Op, simd: Simd) -> impl Equations<T> {
+        TridiagonalRows { rows: op.rows(self), simd }
     }
 
     fn check_finite(&self) -> Result<()> {

@@ -19,7 +19,7 @@ use crate::error::{Error, Failures, Result, check_len};
 use crate::matrix::Shape;
 use crate::method::Method;
 use crate::tuning::RHS_TOGETHER;
-use bandsolve_kernel::scalar::largest_peak;
+use bandsolve_kernel::row_errors::Peak;
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::convert::Infallible;
 use core::fmt::Debug;
@@ -337,7 +337,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
                 }
                 if rhs[i] == T::ZERO { 0.0 } else { size(rhs[i]) / sum }
             };
-            rcond_from_size::<T>(n, ratio, (at_most, || largest_peak(x).to_f64()))
+            rcond_from_size::<T>(n, ratio, (at_most, || Peak { values: x }.run_on(self.facts.simd).to_f64()))
         };
         let rcond = rhs.chunks_exact(n).zip(x.chunks_exact(n)).find_map(of_column)?;
         attention(T::Real::EPSILON.to_f64(), Some(rcond), eta, None).map(Arc::from)

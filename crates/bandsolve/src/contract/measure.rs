@@ -1,11 +1,14 @@
 //! Row-wise and componentwise backward errors, and residuals in twice the working precision.
 
+#[cfg(test)]
+use crate::contract::equations::TridiagonalRows;
 use crate::contract::equations::{Equations, Matrix};
 use crate::contract::op::Op;
 use crate::contract::refine::accepted_at_once;
 use crate::matrix::Tridiagonal;
-use crate::tuning::{COMPARED_ROWS, MEASURE_PARALLEL, MEASURE_TASK, MEASURED_ROWS, RHS_TOGETHER, ROWS_TOGETHER};
+use crate::tuning::{MEASURE_PARALLEL, MEASURE_TASK, MEASURED_ROWS, RHS_TOGETHER, ROWS_TOGETHER};
 use bandsolve_kernel::exact::{NormalizedRow, RunningMaximum, ScaledNorm, Sum, exponent, ldexp, modulus, parts, pow2};
+use bandsolve_kernel::row_errors::{GROUP, LargestErrors, MOST_ROWS};
 #[cfg(test)]
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::peak;
@@ -23,7 +26,7 @@ use smallvec::SmallVec;
 /// One pass over the three diagonals, rhs and x. If `parallel`, all threads work from n = 10⁵ on, with the same result.
 #[cfg(test)]
 pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, (rhs, x): (&[T], &[T]), parallel: bool) -> f64 {
-    measure(&rows, rhs, x, parallel)
+    measure(&TridiagonalRows { rows, simd: Simd::detect() }, rhs, x, parallel)
 }
 
 /// η of one right-hand side of A·x = d. Rows above half of the limit are measured in twice the working precision.
@@ -161,9 +164,9 @@ struct RowResiduals<'a, T> {
     d: &'a [T],
 }
 
-/// Largest error of some rows.
-///
-/// For most rows, |rᵢ| ≤ η·scaleᵢ shows without a division that the error does not exceed the largest one so far, η.
+const _: () = assert!(MEASURED_ROWS <= MOST_ROWS && ROWS_TOGETHER <= MOST_ROWS);
+
+/// Largest error of at most [`MOST_ROWS`] rows.
 fn row_errors<T: Scalar, E: Equations<T>, const TWICE: bool>(
     equations: &E,
     RowResiduals { first_row, r, sums, d }: RowResiduals<'_, T>,
@@ -172,37 +175,40 @@ fn row_errors<T: Scalar, E: Equations<T>, const TWICE: bool>(
 ) -> RunningMaximum {
     // Within these limits nothing overflows, and an underflow is far below ε times the smallest `scale`.
     let (low, high) = (T::Real::MIN_POSITIVE.to_f64() / T::Real::EPSILON.to_f64().powi(2), T::Real::MAX.to_f64());
-    let (mut worst, limit) = (RunningMaximum::default(), accepted_at_once::<T>());
-    let groups = r.chunks(COMPARED_ROWS).zip(sums.chunks(COMPARED_ROWS)).zip(d.chunks(COMPARED_ROWS)).enumerate();
-    for (group, ((r, sums), d)) in groups {
-        // The rounding of the product and of quotients is at most 4ε.
-        let below = worst.value() * (1.0 - 4.0 * f64::EPSILON);
-        let scale_of = |sum: T, d: T| sum.abs1().to_f64() * norm.plain + d.abs1().to_f64();
-        let mut better = true;
-        for ((r, sum), d) in r.iter().zip(sums).zip(d) {
-            let scale = scale_of(*sum, *d);
-            better &= (scale > low) & (scale < high) & (r.abs1().to_f64() <= below * scale);
+    // The largest error of some groups of rows. If `again`, errors above the limit are measured in twice the working precision.
+    let largest = |mut groups: u64, again: bool| {
+        let mut worst = RunningMaximum::default();
+        while groups != 0 {
+            let group = groups.trailing_zeros() as usize * GROUP;
+            groups &= groups - 1;
+            for k in group..(group + GROUP).min(r.len()) {
+                let (i, scale) = (first_row + k, sums[k].abs1().to_f64() * norm.plain + d[k].abs1().to_f64());
+                let plain = scale > low && scale < high;
+                let error = if plain {
+                    r[k].abs1().to_f64() / scale
+                } else {
+                    scaled_row::<T, E, TWICE>(equations, i, (d[k], x), norm).error()
+                };
+                worst.add(if again && plain && is_large::<T>(error) {
+                    scaled_row::<T, E, true>(equations, i, (d[k], x), norm).error()
+                } else {
+                    error
+                });
+            }
         }
-        if better {
-            continue;
-        }
-        for (k, ((r, sum), d)) in r.iter().zip(sums).zip(d).enumerate() {
-            let (i, scale) = (first_row + group * COMPARED_ROWS + k, scale_of(*sum, *d));
-            let plain = scale > low && scale < high;
-            let error = if plain {
-                r.abs1().to_f64() / scale
-            } else {
-                scaled_row::<T, E, TWICE>(equations, i, (*d, x), norm).error()
-            };
-            // `!(error <= limit)` includes NaN.
-            worst.add(if TWICE && plain && !(error <= limit) {
-                scaled_row::<T, E, true>(equations, i, (*d, x), norm).error()
-            } else {
-                error
-            });
-        }
-    }
-    worst
+        worst
+    };
+    let (limits, norm) = ([low, high].map(T::Real::from_f64), T::Real::from_f64(norm.plain));
+    // Every instruction set finds the group with the largest error.
+    let groups = LargestErrors { r, sums, d, norm, limits }.run_on(Simd::detect());
+    let worst = largest(groups, false);
+    // A second measurement can make the largest error smaller than that of a row in another group.
+    if TWICE && is_large::<T>(worst.value()) { largest(u64::MAX >> (63 - (r.len() - 1) / GROUP), true) } else { worst }
+}
+
+/// Whether an error exceeds half of the limit, or is NaN.
+fn is_large<T: Scalar>(error: f64) -> bool {
+    !(error <= accepted_at_once::<T>())
 }
 
 /// An upper bound of the reciprocal condition of a matrix of n rows, if x is so large that this bound is below ε; otherwise `None`.
@@ -401,6 +407,25 @@ mod tests {
         let precise = residual(&equations, (&d, &x), &mut r, false);
         assert!(precise > accepted_at_once::<f64>(), "{precise:e}");
         assert_eq!(error_of(&a, (&d, &x)), precise);
+    }
+
+    #[test]
+    fn no_row_hides_behind_one_whose_error_is_only_rounding() {
+        // x = 1. Forty entries of row 0 disappear when they are subtracted from a number above 1, which looks like an error of 6ε. The
+        // error of row 100 is 5ε.
+        let (n, width, epsilon) = (128, 40, f64::EPSILON);
+        let mut bands = vec![0.0; n * (width + 1)];
+        let mut set = |i: usize, j: usize, v: f64| bands[width + i - j + j * (width + 1)] = v;
+        (1..n).for_each(|i| set(i, i, 1.0));
+        (0..width).for_each(|j| set(0, j, 0.3 * epsilon));
+        set(0, width, 1.0);
+        let a = Banded::from_vec(n, 0, width, bands).unwrap();
+        let (x, mut d) = (vec![1.0; n], vec![1.0; n]);
+        d[0] += 12.0 * epsilon;
+        d[100] += 10.0 * epsilon;
+        assert!(measure(&a.equations(Op::Plain, Simd::detect()), &d, &x, false) > 5.5 * epsilon);
+        let error = error_of(&a, (&d, &x));
+        assert!((error / epsilon - 5.0).abs() < 0.01, "{error:e}");
     }
 
     #[test]

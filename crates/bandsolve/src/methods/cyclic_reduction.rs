@@ -21,15 +21,15 @@
 
 use crate::decision::Options;
 use crate::error::Result;
-use crate::matrix::Tridiagonal;
-use crate::memory::{allocate, push};
+use crate::memory::{array, push};
 use crate::methods::stored::Elimination;
 use crate::methods::thomas::Thomas;
 use crate::tuning::REDUCED_MAX_N;
+use bandsolve_kernel::cyclic::{EliminateBlocks, LevelArrays, NewLevel, ReduceRhs, SubstituteBlocks};
+use bandsolve_kernel::memory::Array;
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::scalar::{peak, reciprocal};
 use bandsolve_kernel::spread::{RowsOf, spread, tasks};
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{Scalar, Simd};
 use dyn_stack::{PodStack, StackReq};
 
 /// Factors of an open system, with B = R − 1 rows between two rows that stay: 5 words per row.
@@ -41,194 +41,79 @@ use dyn_stack::{PodStack, StackReq};
 pub(crate) struct CyclicReduction<T: Scalar, const B: usize> {
     levels: Vec<CyclicLevel<T, B>>,
     /// The rows of the last level; `None` if there are no levels.
-    last: Option<Tridiagonal<'static, T>>,
+    last: Option<NextRows<T>>,
     last_factors: Thomas<T>,
     threads: usize,
     singular: bool,
 }
 
-/// Factors of one level: one entry per row that stays, for the block after it.
+/// Factors of one level.
 #[derive(Debug)]
 struct CyclicLevel<T, const B: usize> {
-    /// D⁻¹.
-    inverse: Vec<[[T; B]; B]>,
-    /// a and c of the block.
-    sub: Vec<T>,
-    sup: Vec<T>,
-    /// a times the last row of (D⁻)⁻¹, by which d′ depends on the block above.
-    above: Vec<[T; B]>,
-    /// c times the first row of (D⁺)⁻¹, by which d′ depends on the block below.
-    below: Vec<[T; B]>,
-}
-
-/// D⁻¹ of `D = [b₀ c₀; a₁ b₁]`, or zero if D is singular. Rows are scaled by powers of two so that no product overflows.
-#[inline(always)]
-pub(crate) fn inverse_of_pair<T: Scalar>([b0, c0]: [T; 2], [a1, b1]: [T; 2]) -> [[T; 2]; 2] {
-    let scale = |u: T, v: T| if peak(u) > peak(v) { peak(u) } else { peak(v) }.equilibrate();
-    let (s0, s1) = (scale(b0, c0), scale(a1, b1));
-    let (b0, c0, a1, b1) = (b0.scale(s0), c0.scale(s0), a1.scale(s1), b1.scale(s1));
-    let recip = reciprocal(b0 * b1 - a1 * c0);
-    [[(b1 * recip).scale(s0), -(c0 * recip).scale(s1)], [-(a1 * recip).scale(s0), (b0 * recip).scale(s1)]]
-}
-
-/// The inverse of a block of one or two rows (sub, diag, sup).
-#[inline(always)]
-fn inverse<T: Scalar, const B: usize>(block: &[(T, T, T); B]) -> [[T; B]; B] {
-    let mut inverse = [[T::ZERO; B]; B];
-    if B == 1 {
-        inverse[0][0] = reciprocal(block[0].1);
-    } else {
-        let ((_, b0, c0), (a1, b1, _)) = (block[0], block[B - 1]);
-        let pair = inverse_of_pair([b0, c0], [a1, b1]);
-        (inverse[0][0], inverse[0][B - 1]) = (pair[0][0], pair[0][1]);
-        (inverse[B - 1][0], inverse[B - 1][B - 1]) = (pair[1][0], pair[1][1]);
-    }
-    inverse
-}
-
-/// Σ uⱼ vⱼ
-#[inline(always)]
-fn dot<T: Scalar>(u: &[T], v: &[T]) -> T {
-    u.iter().zip(v).fold(T::ZERO, |sum, (u, v)| sum + *u * *v)
+    /// The entries of each row that stays, and of the block after it.
+    arrays: LevelArrays<Array<T>>,
+    simd: Simd,
 }
 
 impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
     const R: usize = B + 1;
 
     /// Eliminate the blocks, and return the rows of the next level, too.
-    fn new(rows: &Rows<'_, T>, threads: usize) -> Result<(Self, Tridiagonal<'static, T>)> {
+    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<(Self, NextRows<T>)> {
         let m = rows.n().div_ceil(Self::R);
-        let zeros = || allocate(m, T::ZERO);
-        let mut level = Self {
-            inverse: allocate(m, [[T::ZERO; B]; B])?,
-            sub: zeros()?,
-            sup: zeros()?,
-            above: allocate(m, [T::ZERO; B])?,
-            below: allocate(m, [T::ZERO; B])?,
-        };
-        level.invert_blocks(rows, tasks(threads, rows.n()));
-        level.couple(rows, tasks(threads, rows.n()));
-        let coarse = level.coarse_rows(rows, [zeros()?, zeros()?, zeros()?], tasks(threads, rows.n()))?;
+        let of = |words: usize| array(m * words, None);
+        let arrays = LevelArrays { inverse: of(B * B)?, sub: of(1)?, sup: of(1)?, above: of(B)?, below: of(B)? };
+        let mut coarse = NextRows([of(1)?, of(1)?, of(1)?]);
+        let mut level = Self { arrays, simd: options.simd };
+        level.eliminate(rows, &mut coarse, tasks(options.threads, rows.n()));
         Ok((level, coarse))
     }
 
-    /// Compute D⁻¹, a and c of each block. A block that extends beyond the matrix is filled up with rows of the identity.
-    fn invert_blocks(&mut self, rows: &Rows<'_, T>, tasks: usize) {
-        let row = |i: usize| if i < rows.n() { rows.row(i) } else { (T::ZERO, T::ONE, T::ZERO) };
-        let out = (&mut self.inverse[..], &mut self.sub[..], &mut self.sup[..]);
-        spread(tasks, 0..out.0.len(), out, &|range, (inverses, subs, sups)| {
-            for (((k, to), sub), sup) in range.zip(inverses).zip(subs).zip(sups) {
-                let mut block = [(T::ZERO, T::ZERO, T::ZERO); B];
-                block.iter_mut().enumerate().for_each(|(j, to)| *to = row(k * Self::R + 1 + j));
-                (*to, *sub, *sup) = (inverse(&block), block[0].0, block[B - 1].2);
-            }
-        });
-    }
-
-    /// Compute `above` and `below`.
-    fn couple(&mut self, rows: &Rows<'_, T>, tasks: usize) {
-        let inverse = &self.inverse;
-        let out = (&mut self.above[..], &mut self.below[..]);
-        spread(tasks, 0..inverse.len(), out, &|range, (above, below)| {
-            for ((k, above), below) in range.zip(above).zip(below) {
-                let (a, _, c) = rows.row(k * Self::R);
-                if k > 0 {
-                    *above = inverse[k - 1][B - 1].map(|v| a * v);
-                }
-                *below = inverse[k][0].map(|v| c * v);
-            }
-        });
-    }
-
-    /// Compute the rows of the next level in the memory of `to`.
-    fn coarse_rows(&self, rows: &Rows<'_, T>, to: [Vec<T>; 3], tasks: usize) -> Result<Tridiagonal<'static, T>> {
-        let [mut sub, mut diag, mut sup] = to;
-        let out = (&mut sub[..], &mut diag[..], &mut sup[..]);
-        spread(tasks, 0..self.inverse.len(), out, &|range, (subs, diags, sups)| {
-            for (((k, sub), diag), sup) in range.zip(subs).zip(diags).zip(sups) {
-                let (above, below) = (&self.above[k], &self.below[k]);
-                let (a, c) = if k > 0 { (self.sub[k - 1], self.sup[k - 1]) } else { (T::ZERO, T::ZERO) };
-                *sub = -(above[0] * a);
-                *diag = rows.row(k * Self::R).1 - (above[B - 1] * c + below[0] * self.sub[k]);
-                *sup = -(below[B - 1] * self.sup[k]);
-            }
-        });
-        Tridiagonal::from_vecs(sub, diag, sup, false)
+    /// Compute all arrays, and the rows of the next level.
+    fn eliminate(&mut self, rows: &Rows<'_, T>, coarse: &mut NextRows<T>, tasks: usize) {
+        let (m, simd) = (self.coarse_n(), self.simd);
+        let LevelArrays { inverse, sub, sup, above, below } = &mut self.arrays;
+        let level = LevelArrays { inverse: &mut **inverse, sub, sup, above, below };
+        let to = NewLevel { level, coarse: coarse.0.each_mut().map(|array| &mut **array), block: B };
+        spread(tasks, 0..m, to, &|range, to| EliminateBlocks { rows, first: range.start, to }.run_on(simd));
     }
 
     /// Number of rows of the next level.
     fn coarse_n(&self) -> usize {
-        self.inverse.len()
+        self.arrays.sub.len()
     }
 
     fn is_singular(&self) -> bool {
-        self.inverse.contains(&[[T::ZERO; B]; B])
+        let blocks = self.arrays.inverse.chunks_exact(B * B);
+        blocks.into_iter().any(|inverse| inverse.iter().all(|v| *v == T::ZERO))
     }
 
     /// Compute the right-hand side of the next level.
     fn reduce(&self, d: &[T], coarse: &mut [T], tasks: usize) {
-        let m = coarse.len();
-        spread(tasks, 0..m, coarse, &|range, out| {
-            // Rows with a whole block above and a row that stays below use slices of the same length, which the compiler vectorizes.
-            let (from, to) = (range.start.max(1), range.end.min(m - 1));
-            for k in range.clone().filter(|k| !(from..to).contains(k)) {
-                out[k - range.start] = self.reduce_row(d, k);
-            }
-            if from >= to {
-                return;
-            }
-            let out = &mut out[from - range.start..to - range.start];
-            let before = d[from * Self::R - B..].chunks_exact(Self::R);
-            let after = d[from * Self::R + 1..].chunks_exact(Self::R);
-            let factors = self.above[from..to].iter().zip(&self.below[from..to]);
-            for (((out, before), after), (above, below)) in out.iter_mut().zip(before).zip(after).zip(factors) {
-                *out = before[B] - (dot(above, &before[..B]) + dot(below, &after[..B]));
-            }
+        let (above, below) = (&self.arrays.above, &self.arrays.below);
+        spread(tasks, 0..coarse.len(), coarse, &|range, coarse| {
+            ReduceRhs { above, below, d, first: range.start, coarse, block: B }.run_on(self.simd);
         });
-    }
-
-    /// Compute one row of [`reduce`](Self::reduce), also at the ends.
-    fn reduce_row(&self, d: &[T], k: usize) -> T {
-        let at = |i: usize| d.get(i).copied().unwrap_or(T::ZERO);
-        let i = k * Self::R;
-        let (mut before, mut after) = ([T::ZERO; B], [T::ZERO; B]);
-        for j in 0..B {
-            before[j] = at((i + j).wrapping_sub(B));
-            after[j] = at(i + 1 + j);
-        }
-        d[i] - (dot(&self.above[k], &before) + dot(&self.below[k], &after))
     }
 
     /// Compute x from d and from x of the next level.
     fn substitute(&self, coarse: &[T], x: &mut [T], tasks: usize) {
-        let m = coarse.len();
-        spread(tasks, 0..m, RowsOf(x, Self::R), &|range, RowsOf(x, _)| {
-            let to = range.end.min(m - 1);
-            let full = &mut x[..(to - range.start) * Self::R];
-            for (k, x) in (range.start..to).zip(full.chunks_exact_mut(Self::R)) {
-                self.substitute_block(k, [coarse[k], coarse[k + 1]], x);
-            }
-            if range.end == m {
-                // The block after the last row that stays may be incomplete.
-                let rest = &mut x[(to - range.start) * Self::R..];
-                let mut padded = [[T::ZERO; B]; 2];
-                let padded = &mut padded.as_flattened_mut()[..Self::R];
-                padded[..rest.len()].copy_from_slice(rest);
-                self.substitute_block(m - 1, [coarse[m - 1], T::ZERO], padded);
-                rest.copy_from_slice(&padded[..rest.len()]);
-            }
+        let LevelArrays { inverse, sub, sup, .. } = &self.arrays;
+        spread(tasks, 0..coarse.len(), RowsOf(x, Self::R), &|range, RowsOf(x, _)| {
+            SubstituteBlocks { inverse, sub, sup, coarse, first: range.start, x, block: B }.run_on(self.simd);
         });
     }
+}
 
-    /// Solve for a row that stays and the block after it, whose right-hand sides are in `x`.
-    #[inline(always)]
-    fn substitute_block(&self, k: usize, [here, next]: [T; 2], x: &mut [T]) {
-        let mut d = [T::ZERO; B];
-        d.copy_from_slice(&x[1..]);
-        d[0] -= self.sub[k] * here;
-        d[B - 1] -= self.sup[k] * next;
-        x[0] = here;
-        x[1..].iter_mut().zip(&self.inverse[k]).for_each(|(x, row)| *x = dot(row, &d));
+/// The rows of a level after the first.
+#[derive(Debug)]
+struct NextRows<T>([Array<T>; 3]);
+
+impl<T: Scalar> NextRows<T> {
+    fn rows(&self) -> Rows<'_, T> {
+        let [sub, diag, sup] = &self.0;
+        let (first, last, end) = (T::ZERO, T::ZERO, sup.len() - 1);
+        Rows { sub: &sub[1..], diag, sup: &sup[..end], first, last, periodic: false, conj: false }
     }
 }
 
@@ -236,7 +121,7 @@ impl<T: Scalar, const B: usize> CyclicReduction<T, B> {
     /// Solve a system with the levels `levels`.
     fn solve_from(&self, levels: &[CyclicLevel<T, B>], rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
         let Some((level, coarser)) = levels.split_first() else {
-            let last = self.last.as_ref().map_or(*rows, Tridiagonal::rows);
+            let last = self.last.as_ref().map_or(*rows, NextRows::rows);
             return self.last_factors.solve(&last, x, stack);
         };
         let (coarse, stack) = stack.make_raw::<T>(level.coarse_n());
@@ -251,16 +136,16 @@ impl<T: Scalar, const B: usize> Elimination<T> for CyclicReduction<T, B> {
     const NEEDS_SCRATCH: bool = true;
 
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
-        let (mut levels, mut last) = (Vec::new(), None::<Tridiagonal<'static, T>>);
+        let (mut levels, mut last) = (Vec::new(), None::<NextRows<T>>);
         let mut n = rows.n();
         while n > REDUCED_MAX_N {
-            let rows = last.as_ref().map_or(*rows, Tridiagonal::rows);
-            let (level, coarse) = CyclicLevel::new(&rows, options.threads)?;
+            let rows = last.as_ref().map_or(*rows, NextRows::rows);
+            let (level, coarse) = CyclicLevel::new(&rows, options)?;
             n = level.coarse_n();
             push(&mut levels, level)?;
             last = Some(coarse);
         }
-        let last_factors = Thomas::new(&last.as_ref().map_or(*rows, Tridiagonal::rows), options)?;
+        let last_factors = Thomas::new(&last.as_ref().map_or(*rows, NextRows::rows), options)?;
         let singular = last_factors.is_singular() || levels.iter().any(CyclicLevel::is_singular);
         Ok(Self { levels, last, last_factors, threads: options.threads, singular })
     }
@@ -284,19 +169,21 @@ impl<T: Scalar, const B: usize> Elimination<T> for CyclicReduction<T, B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::stored::testing::{check_dominant, matrix};
+    use crate::methods::stored::testing::{check_dominant, dominant, matrix, options, solve};
+    use crate::{Complex64, Tridiagonal};
 
     /// Return the rows of the next level, and check a solve with x = (1, 2, 3, 4).
     fn reduced<const B: usize>(a: &Tridiagonal<'_, f64>) -> Vec<(f64, f64, f64)> {
-        let (level, coarse) = CyclicLevel::<f64, B>::new(&a.rows(), 1).unwrap();
+        let (level, coarse) = CyclicLevel::<f64, B>::new(&a.rows(), &options()).unwrap();
+        let rows: Vec<_> = (0..level.coarse_n()).map(|k| coarse.rows().row(k)).collect();
         let mut x = a.apply(&[1.0, 2.0, 3.0, 4.0]).unwrap();
-        let mut d = vec![0.0; coarse.n()];
+        let mut d = vec![0.0; rows.len()];
         level.reduce(&x, &mut d, 1);
         let values: Vec<f64> = (0..4).step_by(B + 1).map(|i| i as f64 + 1.0).collect();
-        assert_eq!(d, coarse.apply(&values).unwrap());
+        assert!(d.iter().enumerate().all(|(k, d)| *d == coarse.rows().dot(k, &values)));
         level.substitute(&values, &mut x, 1);
         assert_eq!(x, [1.0, 2.0, 3.0, 4.0]);
-        (0..coarse.n()).map(|k| coarse.row(k)).collect()
+        rows
     }
 
     #[test]
@@ -313,17 +200,69 @@ mod tests {
     }
 
     #[test]
-    fn pairs_near_the_ends_of_the_range() {
-        let d = inverse_of_pair([2e300, 1e300], [1e-300, 1e-300]);
-        for (got, expected) in d.as_flattened().iter().zip([1e-300, -1e300, -1e-300, 2e300]) {
-            assert!((got / expected - 1.0).abs() < 1e-15, "{d:?}");
-        }
-        assert_eq!(inverse_of_pair([1.0, 2.0], [2.0, 4.0]), [[0.0; 2]; 2]);
-    }
-
-    #[test]
     fn dominant_systems_of_every_size() {
         check_dominant::<CyclicReduction<f64, 1>>();
         check_dominant::<CyclicReduction<f64, 2>>();
+    }
+
+    /// Eliminate a level of a matrix that is conjugated and transposed, in all ways to cut its rows.
+    fn cuts<const B: usize>() {
+        let value = |k: usize| Complex64::new((k as f64 * 0.7).sin(), (k as f64 * 1.3).cos());
+        for n in 4..40 {
+            let [sub, sup] = [1, 2].map(|k| (0..n).map(|i| value(3 * i + k)).collect::<Vec<_>>());
+            let diag = (0..n).map(|i| value(5 * i) + 5.0).collect();
+            let a = Tridiagonal::from_vecs(sub, diag, sup, false).unwrap();
+            let rows = a.rows().transposed(true);
+            let (level, coarse) = CyclicLevel::<Complex64, B>::new(&rows, &options()).unwrap();
+            let m = level.coarse_n();
+            let (rest, x): (Vec<_>, Vec<_>) = ((0..m).map(|k| value(7 * k)).collect(), (0..n).map(value).collect());
+            let (mut d, mut whole) = (vec![Complex64::ZERO; m], x.clone());
+            level.reduce(&x, &mut d, 1);
+            level.substitute(&rest, &mut whole, 1);
+            for tasks in 2..6 {
+                let mut again = CyclicLevel::<Complex64, B>::new(&rows, &options()).unwrap();
+                again.0.eliminate(&rows, &mut again.1, tasks);
+                let arrays = |level: &CyclicLevel<Complex64, B>| {
+                    let LevelArrays { inverse, sub, sup, above, below } = &level.arrays;
+                    [inverse, sub, sup, above, below].map(|array| array.to_vec())
+                };
+                assert_eq!(arrays(&again.0), arrays(&level), "{n} {tasks}");
+                assert_eq!(
+                    again.1.0.each_ref().map(|a| a.to_vec()),
+                    coarse.0.each_ref().map(|a| a.to_vec()),
+                    "{n} {tasks}"
+                );
+                let (mut e, mut y) = (vec![Complex64::ZERO; m], x.clone());
+                level.reduce(&x, &mut e, tasks);
+                level.substitute(&rest, &mut y, tasks);
+                assert_eq!((e, y), (d.clone(), whole.clone()), "{n} {tasks}");
+            }
+            // With the right x at the rows that stay, substitution gives x everywhere.
+            let right: Vec<_> = (0..n).map(|i| rows.dot(i, &x)).collect();
+            let mut found = right;
+            level.substitute(&x.iter().copied().step_by(B + 1).collect::<Vec<_>>(), &mut found, 1);
+            for (found, x) in found.iter().zip(&x) {
+                assert!((found - x).norm() < 1e-13, "{n}: {found} {x}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_cut_of_the_rows_of_conjugated_matrices() {
+        cuts::<1>();
+        cuts::<2>();
+    }
+
+    #[test]
+    fn all_instruction_sets_give_the_same_bits() {
+        for n in [4, 5, 6, 7, 17, 700, 3001] {
+            let (a, d) = (dominant(n), (0..n).map(|i| (i as f64 * 0.3).cos()).collect::<Vec<_>>());
+            let of = |simd| {
+                let options = Options { simd, ..options() };
+                (solve::<CyclicReduction<f64, 1>>(&a, &options, &d), solve::<CyclicReduction<f64, 2>>(&a, &options, &d))
+            };
+            let portable = of(Simd::Portable);
+            assert!(Simd::ALL.iter().all(|simd| of(simd.or_best()) == portable), "n = {n}");
+        }
     }
 }

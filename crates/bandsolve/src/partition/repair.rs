@@ -15,10 +15,10 @@
 use crate::contract::factors::RhsAndSolution;
 use crate::contract::refine::good;
 use crate::partition::driver::{known_size, repair_bad};
+use bandsolve_kernel::row_errors::Peak;
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::scalar::largest_peak;
 use bandsolve_kernel::sweep::CheckResult;
-use bandsolve_kernel::{Machine, RealScalar, Scalar};
+use bandsolve_kernel::{Machine, RealScalar, Scalar, Simd};
 use core::ops::Range;
 
 /// Number of rows on each side of a bad row, in the first and the second attempt.
@@ -83,7 +83,7 @@ pub(crate) fn repair_partitions<T: Scalar>(
     let mut repair = Repair { windows, rhs, x, x_max, goal, largest_changed: false };
     let repaired = repair_bad::<T>(check, gaps, |p| Windows::repair_rows(&mut repair, rows(p)))?;
     // All errors were measured relative to the largest x. If the repair has made it smaller, they are no longer known.
-    (!repair.largest_changed || largest_peak(repair.x) >= x_max).then_some(repaired)
+    (!repair.largest_changed || Peak { values: &*repair.x }.run_on(Simd::detect()) >= x_max).then_some(repaired)
 }
 
 impl<T: Scalar> Windows<T> for Rows<'_, T> {

@@ -5,6 +5,7 @@ use super::open::Open;
 use super::periodic::Periodic;
 use crate::contract::Op;
 use crate::contract::determinant::ScaledProduct;
+use crate::contract::equations::Matrix;
 use crate::contract::factors::{Factors, Outcome, RhsAndSolution, Solver};
 use crate::contract::measure::{measure, measure_rows};
 use crate::contract::probe::Probe;
@@ -15,8 +16,8 @@ use crate::error::Result;
 use crate::matrix::Tridiagonal;
 use bandsolve_kernel::exact::{RunningMaximum, ScaledNorm};
 use bandsolve_kernel::memory::MemoryPool;
+use bandsolve_kernel::row_errors::Peak;
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::scalar::largest_peak;
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
@@ -136,6 +137,7 @@ impl<T: Scalar> Lu<T> {
     /// `None` if the matrix is factored already, or x does not satisfy the contract.
     fn solve_first(&self, a: &Tridiagonal<'_, T>, (rhs, x): RhsAndSolution<'_, T>) -> Option<[f64; 2]> {
         let (rows, options) = (a.rows(), &self.decision.options);
+        let equations = a.equations(Op::Plain, options.simd);
         let (n, mut size) = (rows.n(), T::Real::ZERO);
         // The rows whose unknowns are known lie between the first and the last unknown that is known.
         let (mut known, mut measured) = (n / 2..n / 2, n / 2..n / 2);
@@ -145,14 +147,14 @@ impl<T: Scalar> Lu<T> {
                 return;
             }
             for part in [now.start..known.start, known.end..now.end] {
-                size = size.max_bits(largest_peak(&x[part]));
+                size = size.max_bits(Peak { values: &x[part] }.run_on(options.simd));
             }
             let norm = ScaledNorm::of(&[T::from_real(size)]);
             let end = if now.end < n { now.end - 1 } else { n };
             let inner = now.start + usize::from(now.start > 0)..end;
             known = now;
             for part in [inner.start..measured.start, measured.end..inner.end] {
-                worst.add(measure_rows::<T, _, false>(&rows, part, (rhs, x), &norm, false));
+                worst.add(measure_rows::<T, _, false>(&equations, part, (rhs, x), &norm, false));
             }
             measured = inner;
         };
@@ -167,7 +169,7 @@ impl<T: Scalar> Lu<T> {
         let mut eta = worst.value();
         // ‖x‖∞ can be larger than what was known of it.
         if !(eta <= accepted_at_once::<T>()) {
-            eta = measure(&rows, rhs, x, options.threads > 1);
+            eta = measure(&equations, rhs, x, options.threads > 1);
         }
         // |v| is at most twice the larger of |Re v| and |Im v|.
         let at_most = if options.verify { 2.0 * size.to_f64() } else { f64::INFINITY };
@@ -563,7 +565,9 @@ mod tests {
         let mut rng = Rng(8);
         let a = random::<Complex64>(&mut rng, 150_001, true);
         let (rhs, x) = (rng.scalars::<Complex64>(150_001), rng.scalars::<Complex64>(150_001));
-        let measure = |parallel| crate::contract::measure::measure(&a.rows(), &rhs, &x, parallel);
+        let measure = |parallel| {
+            crate::contract::measure::measure(&a.equations(Op::Plain, crate::Simd::detect()), &rhs, &x, parallel)
+        };
         assert_eq!(measure(true).to_bits(), measure(false).to_bits());
     }
 }
