@@ -6,7 +6,6 @@
 use crate::job::kernel;
 use crate::rows::Rows;
 use crate::scalar::{peak, reciprocal};
-use crate::spread::Split;
 use crate::{Job, Lanes, RealScalar, Scalar};
 use core::ops::Range;
 
@@ -31,31 +30,12 @@ pub struct LevelArrays<A> {
     pub below: A,
 }
 
-/// The results of the elimination of one level: its arrays, and the three diagonals of the next level.
+/// The results of the elimination of one level, for some of its rows that stay: the arrays, and the three diagonals of the next level.
 pub struct NewLevel<'a, T> {
     pub level: LevelArrays<&'a mut [T]>,
     pub coarse: [&'a mut [T]; 3],
     /// B.
     pub block: usize,
-}
-
-impl<T: Send> Split for NewLevel<'_, T> {
-    fn split(self, rows: usize) -> (Self, Self) {
-        let Self { level: LevelArrays { inverse, sub, sup, above, below }, coarse: [a, b, c], block } = self;
-        let (inverse, sub, sup) =
-            (inverse.split_at_mut(rows * block * block), sub.split_at_mut(rows), sup.split_at_mut(rows));
-        let (above, below) = (above.split_at_mut(rows * block), below.split_at_mut(rows * block));
-        let (a, b, c) = (a.split_at_mut(rows), b.split_at_mut(rows), c.split_at_mut(rows));
-        let part = |inverse, sub, sup, above, below, coarse| Self {
-            level: LevelArrays { inverse, sub, sup, above, below },
-            coarse,
-            block,
-        };
-        (
-            part(inverse.0, sub.0, sup.0, above.0, below.0, [a.0, b.0, c.0]),
-            part(inverse.1, sub.1, sup.1, above.1, below.1, [a.1, b.1, c.1]),
-        )
-    }
 }
 
 /// D⁻¹ of `D = [b₀ c₀; a₁ b₁]`, or zero if D is singular. Rows are scaled by powers of two so that no product overflows.
@@ -120,7 +100,7 @@ impl<T: Scalar, const B: usize> InvertedBlock<T, B> {
 /// A row of the next level, and its `above` and `below`.
 type CombinedRow<T, const B: usize> = (MatrixRow<T>, [T; B], [T; B]);
 
-/// The row of the next level from row `[a, b, c]` and the blocks beside it.
+/// Compute a row of the next level. `[a, b, c]` is the row that stays, `before` the block above it, and `after` the block below it.
 #[inline(always)]
 fn combine<T: Scalar, const B: usize>(
     [a, b, c]: MatrixRow<T>,

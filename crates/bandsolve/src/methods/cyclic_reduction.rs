@@ -73,9 +73,14 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
     fn eliminate(&mut self, rows: &Rows<'_, T>, coarse: &mut NextRows<T>, tasks: usize) {
         let (m, simd) = (self.coarse_n(), self.simd);
         let LevelArrays { inverse, sub, sup, above, below } = &mut self.arrays;
-        let level = LevelArrays { inverse: &mut **inverse, sub, sup, above, below };
-        let to = NewLevel { level, coarse: coarse.0.each_mut().map(|array| &mut **array), block: B };
-        spread(tasks, 0..m, to, &|range, to| EliminateBlocks { rows, first: range.start, to }.run_on(simd));
+        let [a, b, c] = coarse.0.each_mut().map(|array| &mut **array);
+        let (inverse, above, below) = (RowsOf(inverse, B * B), RowsOf(above, B), RowsOf(below, B));
+        let out = ((inverse, above, below), (&mut **sub, &mut **sup), (a, b, c));
+        spread(tasks, 0..m, out, &|range, ((inverse, above, below), (sub, sup), (a, b, c))| {
+            let level = LevelArrays { inverse: inverse.0, sub, sup, above: above.0, below: below.0 };
+            let to = NewLevel { level, coarse: [a, b, c], block: B };
+            EliminateBlocks { rows, first: range.start, to }.run_on(simd);
+        });
     }
 
     /// Number of rows of the next level.
@@ -84,8 +89,7 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
     }
 
     fn is_singular(&self) -> bool {
-        let blocks = self.arrays.inverse.chunks_exact(B * B);
-        blocks.into_iter().any(|inverse| inverse.iter().all(|v| *v == T::ZERO))
+        self.arrays.inverse.chunks_exact(B * B).any(|inverse| inverse.iter().all(|v| *v == T::ZERO))
     }
 
     /// Compute the right-hand side of the next level.
@@ -238,8 +242,7 @@ mod tests {
                 assert_eq!((e, y), (d.clone(), whole.clone()), "{n} {tasks}");
             }
             // With the right x at the rows that stay, substitution gives x everywhere.
-            let right: Vec<_> = (0..n).map(|i| rows.dot(i, &x)).collect();
-            let mut found = right;
+            let mut found: Vec<_> = (0..n).map(|i| rows.dot(i, &x)).collect();
             level.substitute(&x.iter().copied().step_by(B + 1).collect::<Vec<_>>(), &mut found, 1);
             for (found, x) in found.iter().zip(&x) {
                 assert!((found - x).norm() < 1e-13, "{n}: {found} {x}");
