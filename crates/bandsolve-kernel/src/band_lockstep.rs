@@ -17,7 +17,7 @@ use super::blocks::panel_step::{PANEL_ROWS, PanelColumn, PanelStep};
 use super::lockstep::Shared;
 use super::prefetch::prefetch;
 use super::sweep::{Check, Least};
-use super::tile::{Scaling, Strides, copy_in, copy_out, vectors};
+use super::tile::{STAGED_ROWS, Scaling, Strides, copy_in, copy_out, vectors};
 use crate::job::kernel;
 use crate::number::{Element, Lanes, Scalar, lanes_of};
 use crate::simd::Simd;
@@ -118,6 +118,21 @@ impl BandRun {
         };
         let index = self.from + o * self.outer_stride + e * self.stride;
         (index, along(self.row, self.outer_row, self.step_row), along(self.k, self.outer_k, self.step_k))
+    }
+
+    /// Number of blocks of at most [`STAGED_ROWS`] numbers.
+    #[inline(always)]
+    pub(crate) fn blocks(&self) -> usize {
+        self.outer * self.count.div_ceil(STAGED_ROWS)
+    }
+
+    /// Block `b`: the index of its first number, how many there are, and the row of the first one and the distance to the next row.
+    #[inline(always)]
+    pub(crate) fn block(&self, b: usize) -> (usize, usize, (usize, isize)) {
+        let per_line = self.count.div_ceil(STAGED_ROWS);
+        let (o, e) = (b / per_line, b % per_line * STAGED_ROWS);
+        let (index, row, _) = self.place(o, e);
+        (index, STAGED_ROWS.min(self.count - e), (row, self.step_row))
     }
 
     /// Call a function with the index, the row and the entry of each number.

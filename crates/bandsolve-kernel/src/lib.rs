@@ -43,6 +43,7 @@ pub mod row_errors;
 mod row_gather;
 pub mod rows;
 pub mod scalar;
+pub mod shared_band;
 pub mod shared_matrix;
 pub mod shifted;
 mod simd;

@@ -27,7 +27,7 @@ use crate::simd::Simd;
 use crate::stored_tiles::scaled;
 
 /// Number of vectors that are solved together.
-const TOGETHER: usize = 4;
+pub(crate) const TOGETHER: usize = 4;
 
 /// The factors of row j.
 #[derive(Debug, Clone, Copy)]
@@ -169,7 +169,7 @@ pub struct SharedSubstitution<'a, T: Scalar> {
 kernel!(SharedSubstitutionKernel: SharedSubstitution<'a> => bool);
 
 /// One row of a group of right-hand sides.
-type Group<E> = [E; TOGETHER];
+pub(crate) type Group<E> = [E; TOGETHER];
 
 impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
     type Output = bool;
@@ -197,24 +197,41 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
                     (false, false) => group.solve::<V, true, true>(self.memory.as_mut_ptr()),
                 }
             };
-            let mut found = [[T::Real::ZERO; MAX_LANES * TOGETHER]; 2];
             let pairs = T::COMPLEX && self.strides.row != 1;
-            for k in 0..TOGETHER {
-                let of = [checks[k].judged_gap(&Least::new()), checks[k].size_if_large(TRIDIAGONAL_ENTRIES)];
-                for (found, of) in found.iter_mut().zip(of) {
-                    for (lane, value) in lanes_of(of).into_iter().take(V::W).enumerate() {
-                        // Vectors that were loaded in pairs hold systems alternately.
-                        let at = if pairs { k / 2 * 2 * V::W + 2 * lane + k % 2 } else { k * V::W + lane };
-                        found[at] = value;
-                    }
-                }
-            }
-            self.errors[first..first + together].copy_from_slice(&found[0][..together]);
-            self.sizes[first..first + together].copy_from_slice(&found[1][..together]);
-            large |= found[1][..together].iter().any(|size| *size > T::Real::ZERO);
+            let (errors, sizes) = (&mut self.errors[first..], &mut self.sizes[first..]);
+            large |= put_checks(&checks, pairs, TRIDIAGONAL_ENTRIES, [errors, sizes]);
         }
         large
     }
+}
+
+/// Write the errors and the sizes of large x of a group, for a matrix with this number of entries per row. Returns whether an x is large.
+///
+/// `pairs`: vectors that were loaded in pairs hold systems alternately.
+#[inline(always)]
+pub(crate) fn put_checks<V: Lanes>(
+    checks: &[Check<V>; TOGETHER],
+    pairs: bool,
+    entries: usize,
+    [errors, sizes]: [&mut [V::Real]; 2],
+) -> bool {
+    let mut large = false;
+    for (k, check) in checks.iter().enumerate() {
+        let found = [check.judged_gap(&Least::new()), check.size_if_large(entries)].map(lanes_of);
+        for lane in 0..V::W {
+            let at = if pairs { k / 2 * 2 * V::W + 2 * lane + k % 2 } else { k * V::W + lane };
+            (errors[at], sizes[at]) = (found[0][lane], found[1][lane]);
+            large |= found[1][lane] > V::Real::ZERO;
+        }
+    }
+    large
+}
+
+/// The number in every lane, or its conjugate.
+#[inline(always)]
+pub(crate) fn splat<T: Scalar, V: Lanes<Real = T::Real>>(number: T, conj: bool) -> T::Element<V> {
+    let im = if conj { -number.im() } else { number.im() };
+    T::Element::<V>::from_columns(&[V::splat(number.re()), V::splat(im)])
 }
 
 /// A group of right-hand sides.
@@ -343,8 +360,7 @@ impl<T: Scalar> SharedGroup<'_, T> {
     /// The number in every lane, conjugated if the matrix is.
     #[inline(always)]
     fn splat<V: Lanes<Real = T::Real>>(&self, number: T) -> T::Element<V> {
-        let im = if self.conj { -number.im() } else { number.im() };
-        T::Element::<V>::from_columns(&[V::splat(number.re()), V::splat(im)])
+        splat::<T, V>(number, self.conj)
     }
 
     /// Add the residuals of row `j` to the checks.
@@ -378,7 +394,7 @@ fn buffered<V: Lanes, E: Element<V>>(memory: *mut V::Real, j: usize, k: usize) -
 /// # Safety
 /// The rows are readable.
 #[inline(always)]
-unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>>(
+pub(crate) unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>>(
     from: *const T,
     strides: Strides,
     (j, rows): (usize, usize),
@@ -434,7 +450,7 @@ unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>>(
 /// # Safety
 /// The rows are writable.
 #[inline(always)]
-unsafe fn store<T: Scalar, V: Lanes<Real = T::Real>>(
+pub(crate) unsafe fn store<T: Scalar, V: Lanes<Real = T::Real>>(
     block: &[Group<T::Element<V>>; STAGED_ROWS],
     to: *mut T,
     strides: Strides,

@@ -111,6 +111,11 @@ impl Options {
         if self.noise_threshold > 0.0 { Simd::Portable } else { self.simd }
     }
 
+    /// Whether pivots are chosen by scaled partial pivoting, and none of them counts as noise.
+    pub(crate) fn has_usual_pivots(&self) -> bool {
+        self.pivoting == Pivoting::ScaledPartial && self.noise_threshold == 0.0
+    }
+
     /// The pivoting rule of the sweeps.
     pub(crate) fn pivots<X: RealScalar>(&self) -> Pivots<X> {
         let (fixed, noise) = (self.pivoting == Pivoting::None, X::from_f64(self.noise_threshold));

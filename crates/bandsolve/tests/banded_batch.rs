@@ -180,19 +180,105 @@ fn place_and_threads_change_nothing<T: Scalar>() {
     }
 }
 
-/// One matrix for all systems, by a distance of zero from one system to the next.
+/// One matrix for all systems, by a distance of zero from one system to the next: every width, size, layout and operation, with the same bits on
+/// one thread and on three, wherever a system lies in the batch.
 fn one_matrix<T: Scalar>() {
     let mut random = Random::new(8);
-    let (n, lower, upper, count) = (40, 3, 1, 29);
-    let one = random_systems::<T>(1, (n, lower, upper), &mut random);
-    let all = vec![one[0].clone(); count];
-    let rhs: Vec<T> = (0..count * n).map(|_| number(&mut random)).collect();
-    let (bands, strides, layout) = stored(&one, (n, lower, upper), Order::Diagonals);
-    let shared = BandStrides { system: 0, ..strides };
-    let a = BandedBatch::with_strides(count, n, (lower, upper), layout, shared, &bands).unwrap();
-    let (bands, strides, _) = stored(&all, (n, lower, upper), Order::Diagonals);
-    let b = BandedBatch::with_strides(count, n, (lower, upper), layout, strides, &bands).unwrap();
-    assert!(a.solve(&rhs).unwrap().values == b.solve(&rhs).unwrap().values);
+    // The last size has three tiles of rows.
+    let sizes = [(1, 70), (2, 70), (3, 131), (8, 29), (21, 131), (40, 70)].map(|size| (size, &WIDTHS[..]));
+    for ((n, count), widths) in sizes.into_iter().chain([((2100, 66), &WIDTHS[3..6])]) {
+        for (lower, upper) in widths.iter().copied() {
+            let one = random_systems::<T>(1, (n, lower, upper), &mut random);
+            let rhs: Vec<T> = (0..2 * count * n).map(|_| number(&mut random)).collect();
+            for (order, layout) in [(Order::Lapack(2), Layout::Contiguous), (Order::Diagonals, Layout::Interleaved)] {
+                let (bands, strides, _) = stored(&one, (n, lower, upper), order);
+                let shared = BandStrides { system: 0, ..strides };
+                let a = BandedBatch::with_strides(count, n, (lower, upper), layout, shared, &bands).unwrap();
+                assert!(a.is_shared() && a.check_finite() == Ok(()));
+                for op in OPS {
+                    let what = format!("{count} systems of {n}, ({lower}, {upper}), {layout:?}, {op:?}");
+                    let (x, report) = solve(&a, &Plan::new(a.shape()).threads(1), op, &rhs);
+                    let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
+                    assert!(x == solve(&a, &Plan::new(a.shape()).threads(3), op, &rhs).0, "{what}");
+                    let matrix = applied(op, &one[0]);
+                    for (rhs, x) in rhs.chunks(count * n).zip(x.chunks(count * n)) {
+                        for s in [0, count / 2, count - 1] {
+                            let eta = backward_error(&matrix, &column(&a, s, rhs), &column(&a, s, x));
+                            let most = report.backward_error + (lower + upper + 4) as f64 * T::Real::EPSILON.to_f64();
+                            assert!(eta <= most, "{what}, system {s}: {eta:e}, {report:?}");
+                        }
+                    }
+                    if op == Op::Plain && n < 50 {
+                        let (mut turned, rhs) = (rhs[..count * n].to_vec(), &rhs[..count * n]);
+                        for (s, i) in (0..count).flat_map(|s| (0..n).map(move |i| (s, i))) {
+                            turned[a.index(count - 1 - s, i)] = rhs[a.index(s, i)];
+                        }
+                        let y = solve(&a, &Plan::new(a.shape()), op, &turned).0;
+                        assert!((0..count).all(|s| column(&a, s, &y) == column(&a, count - 1 - s, &x)), "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One dominant matrix needs no fallback, with rows between 1e±300 (1e±30 in single precision), in all orders and operations.
+fn one_dominant_matrix<T: Scalar>() {
+    let mut random = Random::new(9);
+    let large = if T::Real::EPSILON.to_f64() > 1e-10 { 1e30 } else { 1e300 };
+    let (n, count) = (60, 80);
+    for (lower, upper) in WIDTHS {
+        let power = |i: usize| T::Real::from_f64([large, 1.0, 1.0 / large][i % 3]);
+        let band = random_systems::<T>(1, (n, lower, upper), &mut random).remove(0);
+        let mut bands = band.storage().0.to_vec();
+        for (k, v) in bands.iter_mut().enumerate() {
+            let (j, r) = (k / (lower + upper + 1), k % (lower + upper + 1));
+            let added = if r == upper { T::Real::from_f64(50.0) } else { T::Real::ZERO };
+            *v = (*v + T::from_real(added)).scale(power((j + r + n * 3 - upper) % 3));
+        }
+        let strides = BandStrides { system: 0, column: lower + upper + 1, diagonal: 1 };
+        let a = BandedBatch::with_strides(count, n, (lower, upper), Layout::Interleaved, strides, &bands).unwrap();
+        let mut rhs = vec![T::ZERO; count * n];
+        for (s, i) in (0..count).flat_map(|s| (0..n).map(move |i| (s, i))) {
+            rhs[a.index(s, i)] = number::<T>(&mut random).scale(power(i));
+        }
+        let (_, report) = solve(&a, &Plan::new(a.shape()), Op::Plain, &rhs);
+        let report = report.unwrap();
+        assert!(!report.fallback && report.attention.is_none(), "({lower}, {upper}): {report:?}");
+        assert!(report.backward_error <= 8.0 * T::Real::EPSILON.to_f64(), "({lower}, {upper}): {report:?}");
+    }
+}
+
+/// One singular matrix, a NaN in it, and one in the right-hand side are named. The last leaves all other systems solved.
+fn errors_of_one_matrix<T: Scalar>() {
+    let (n, lower, upper, count) = (20, 2, 2, 100);
+    let four = T::from_real(T::Real::from_f64(4.0));
+    let regular: Vec<T> = (0..n * 5).map(|k| if k % 5 == 2 { four } else { T::ONE }).collect();
+    let strides = BandStrides { system: 0, column: 5, diagonal: 1 };
+    for layout in [Layout::Contiguous, Layout::Interleaved] {
+        let solved = |bands: &[T], rhs: &[T], op: Op| {
+            let a = BandedBatch::with_strides(count, n, (lower, upper), layout, strides, bands).unwrap();
+            solve(&a, &Plan::new(a.shape()), op, rhs)
+        };
+        let rhs = vec![T::ONE; count * n];
+        for op in OPS {
+            let mut zero_column = regular.clone();
+            zero_column[5 * 7..5 * 8].fill(T::ZERO);
+            let named = solved(&zero_column, &rhs, op).1.unwrap_err();
+            assert!(matches!(named, Error::Singular { row } if row < n), "{op:?} {named:?}");
+            let mut wrong = regular.clone();
+            wrong[5 * 4 + 3] = nan();
+            assert_eq!(solved(&wrong, &rhs, op).1.unwrap_err(), Error::NotFinite { array: "bands", index: 23 });
+        }
+        let a = BandedBatch::with_strides(count, n, (lower, upper), layout, strides, &regular).unwrap();
+        let good = solve(&a, &Plan::new(a.shape()), Op::Plain, &rhs).0;
+        let mut wrong = rhs.clone();
+        let index = a.index(71, 5);
+        wrong[index] = nan();
+        let (x, report) = solve(&a, &Plan::new(a.shape()), Op::Plain, &wrong);
+        assert_eq!(report.unwrap_err(), Error::NotFinite { array: "rhs", index });
+        assert!((0..count).filter(|s| *s != 71).all(|s| column(&a, s, &x) == column(&a, s, &good)));
+    }
 }
 
 /// Rows between 1e±300 (1e±30 in single precision), with a zero diagonal, need neither a fallback nor refinement.
@@ -325,7 +411,8 @@ macro_rules! for_all_scalars {
     )*};
 }
 for_all_scalars! {
-    every_width_and_order dominant_systems_need_no_fallback place_and_threads_change_nothing one_matrix extremes errors_name_the_system
+    every_width_and_order dominant_systems_need_no_fallback place_and_threads_change_nothing one_matrix one_dominant_matrix
+        errors_of_one_matrix extremes errors_name_the_system
         repaired_systems_are_named
 }
 

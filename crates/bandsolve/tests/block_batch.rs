@@ -2,7 +2,7 @@
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::prelude::*;
-use bandsolve::{BatchFactor, BlockStrides, Complex64, RealScalar, Scalar};
+use bandsolve::{BatchFactor, BlockStrides, Complex32, Complex64, RealScalar, Scalar};
 use bandsolve_gallery::oracle::{backward_error, transpose_banded};
 use bandsolve_gallery::{Random, random_vec};
 
@@ -148,20 +148,43 @@ fn every_block_and_order_c64() {
 }
 
 /// One matrix for all systems, by a distance of zero from one system to the next.
-#[test]
-fn one_matrix() {
+fn one_matrix<T: Scalar>() {
     let random = &mut Random::new(4);
-    for periodic in [false, true] {
-        let arrays = Blocks::<f64>::random(7, 3, periodic, random).arrays;
-        let one = || Blocks { block_rows: 7, block: 3, periodic, arrays: arrays.clone() };
-        let rhs = random_vec::<f64>(19 * 21, random);
-        for order in [0, 2] {
-            let all: Vec<_> = (0..19).map(|_| one()).collect();
-            let (shared, separate) =
-                (factors(&[one()], (order, true), 19, 2).0, factors(&all, (order, false), 19, 2).0);
-            assert!(solve(&shared, Op::Plain, &rhs).0 == solve(&separate, Op::Plain, &rhs).0);
+    let epsilon = T::Real::EPSILON.to_f64();
+    for (periodic, block) in (1..=8).map(|b| (false, b)).chain((1..=5).map(|b| (true, b))) {
+        for (block_rows, count) in [(1, 70), (2, 19), (3, 70), (7, 131), (40, 66)] {
+            let one = [Blocks::<T>::random(block_rows, block, periodic, random)];
+            let n = block_rows * block;
+            let rhs = random_vec::<T>(n * count, random);
+            for (order, op) in [0, 2].into_iter().flat_map(|order| OPS.map(|op| (order, op))) {
+                let (factor, layout) = factors(&one, (order, true), count, 3);
+                let (x, report) = solve(&factor, op, &rhs);
+                let what = format!("{count} of {block_rows} × {block}, periodic {periodic}, order {order}, {op:?}");
+                let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
+                let a = one[0].dense();
+                let a = if op == Op::Plain { a } else { transpose_banded(&a, op == Op::ConjTranspose) };
+                for s in [0, count / 2, count - 1] {
+                    let of = |all: &[T]| -> Vec<T> {
+                        let at = |i| if layout == Layout::Contiguous { s * n + i } else { i * count + s };
+                        (0..n).map(|i| all[at(i)]).collect()
+                    };
+                    let eta = backward_error(&a, &of(&rhs), &of(&x));
+                    assert!(eta <= report.backward_error + (n + 4) as f64 * epsilon, "{what}: {eta:e}, {report:?}");
+                }
+                assert!(solve(&factors(&one, (order, true), count, 1).0, op, &rhs).0 == x, "{what}");
+            }
         }
     }
+}
+
+#[test]
+fn one_matrix_f64() {
+    one_matrix::<f64>();
+}
+
+#[test]
+fn one_matrix_c32() {
+    one_matrix::<Complex32>();
 }
 
 #[test]

@@ -136,18 +136,27 @@ fn every_batch<T: Scalar>() {
 /// One matrix for all systems, by a distance of zero from one system to the next.
 fn one_matrix<T: Scalar>() {
     let random = &mut Random::new(8);
-    let (n, widths, count) = (40, (2, 1), 29);
-    let one: Vec<T> = random_vec(n * 4, random);
-    let rhs = random_vec::<T>(count * n, random);
-    for order in 0..3 {
-        let solved = |systems: &[Vec<T>], shared: bool| {
-            let (bands, strides, layout) = stored(systems, (n, 4), order);
-            let strides = if shared { BandStrides { system: 0, ..strides } } else { strides };
-            let layout = if order == 2 { Layout::Interleaved } else { layout };
+    for (n, widths, count) in [(1, (1, 1), 70), (2, (2, 1), 70), (5, (2, 2), 131), (40, (2, 1), 29), (41, (7, 7), 70)] {
+        let q = widths.0 + widths.1;
+        let one: Vec<T> = random_vec(n * (q + 1), random);
+        let rhs = random_vec::<T>(count * n, random);
+        let dense = dense(n, widths, &one);
+        for (order, op) in (0..3).flat_map(|order| OPS.map(|op| (order, op))) {
+            let (bands, strides, layout) = stored(core::slice::from_ref(&one), (n, q + 1), order);
+            let strides = BandStrides { system: 0, ..strides };
             let open = BandedBatch::with_strides(count, n, widths, layout, strides, &bands).unwrap();
-            open.periodic().unwrap().solve(&rhs).unwrap().values
-        };
-        assert!(solved(core::slice::from_ref(&one), true) == solved(&vec![one.clone(); count], false), "{order}");
+            let a = open.periodic().unwrap();
+            let with = |threads| solve(&Plan::new(a.shape()).threads(threads).factor(&a).unwrap(), op, &rhs);
+            let (x, report) = with(1);
+            let (report, what) = (report.unwrap(), format!("{n} {widths:?} {order} {op:?}"));
+            assert!(with(3).0 == x, "{what}");
+            for s in [0, count / 2, count - 1] {
+                let of = |all: &[T]| -> Vec<T> { (0..n).map(|i| all[a.index(s, i)]).collect() };
+                let eta = backward_error(&applied(op, &dense), &of(&rhs), &of(&x));
+                let (allowed, most) = limits::<T>(&report, n + 4);
+                assert!(report.backward_error <= allowed && eta <= most, "{what}: {eta:e}, {report:?}");
+            }
+        }
     }
 }
 

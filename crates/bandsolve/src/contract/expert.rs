@@ -23,8 +23,9 @@ use crate::contract::verify::{Report, buffer};
 use crate::error::{Error, Result, check_len};
 use crate::memory::{allocate, collected};
 use bandsolve_kernel::exact::{exponent, ldexp};
+use bandsolve_kernel::memory::Array;
 use bandsolve_kernel::{RealScalar, Scalar};
-use dyn_stack::{PodBuffer, PodStack};
+use dyn_stack::PodStack;
 use smallvec::SmallVec;
 
 /// Error bounds of each right-hand side, and the condition and scaling of the matrix.
@@ -113,7 +114,7 @@ fn row_ratio<T: Scalar>(probe: &dyn Probe<T>, op: Op) -> f64 {
 struct Refiner<'a, T: Scalar> {
     probe: &'a dyn Probe<T>,
     op: Op,
-    memory: PodBuffer,
+    memory: Array<u8>,
     residual: Vec<T>,
     before: Vec<T>,
 }

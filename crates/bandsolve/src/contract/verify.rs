@@ -4,11 +4,11 @@
 pub(crate) use crate::contract::measure::backward_error;
 use crate::decision::{Decision, Pivoting};
 use crate::error::{Error, Result};
-use crate::memory::out_of_memory;
+use crate::memory::{array, out_of_memory};
 use crate::method::Method;
-use bandsolve_kernel::memory::leaves_room;
+use bandsolve_kernel::memory::Array;
 use bandsolve_kernel::{RealScalar, Scalar, Simd};
-use dyn_stack::{PodBuffer, PodStack, StackReq};
+use dyn_stack::{PodStack, StackReq};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
@@ -132,10 +132,9 @@ pub(crate) fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
     }
 }
 
-/// Scratch memory of the size `needed`, or `Err(OutOfMemory)`.
-pub(crate) fn buffer(needed: StackReq) -> Result<PodBuffer> {
-    let bytes = needed.unaligned_bytes_required();
-    PodBuffer::try_new(needed).ok().filter(|_| leaves_room(bytes)).ok_or(Error::OutOfMemory { bytes })
+/// Scratch memory of the size `needed`, with arbitrary values, or `Err(OutOfMemory)`.
+pub(crate) fn buffer(needed: StackReq) -> Result<Array<u8>> {
+    array(needed.unaligned_bytes_required(), None)
 }
 
 impl<M> Report<M> {

@@ -297,6 +297,11 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         }
     }
 
+    /// Whether all systems have the same matrix: the distance from one system to the next is 0.
+    pub fn is_shared(&self) -> bool {
+        self.system_stride() == 0
+    }
+
     /// Index of row `i` of system `s` in right-hand sides.
     #[inline]
     pub fn index(&self, s: usize, i: usize) -> usize {

@@ -20,6 +20,7 @@ use crate::partition::cut::{ALIGN, columns, columns_mut, middle};
 use crate::partition::level_matrix::{Finer, Level, LevelMatrix, coarse_rows, solve_last};
 use crate::partition::settings::Settings;
 use crate::tuning;
+use bandsolve_kernel::memory::Array;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::sweep::MAX_RHS;
 use bandsolve_kernel::threads::join;
@@ -28,7 +29,7 @@ use bandsolve_kernel::tile_runs::{Span, Target, Workspace};
 use bandsolve_kernel::{ByType, RealScalar, Scalar, tile_runs};
 use core::marker::PhantomData;
 use core::ops::Range;
-use dyn_stack::{PodBuffer, PodStack, StackReq};
+use dyn_stack::{PodStack, StackReq};
 
 /// Where an elimination has met a small pivot.
 #[derive(Clone, Copy)]
@@ -175,7 +176,7 @@ fn double_rows<T: Scalar, W: Scalar<Real = f64>>(level: &Level<'_, T>, range: Ra
 struct TileElimination<'a, T: Scalar> {
     settings: &'a Settings<'a>,
     lanes: usize,
-    memory: PodBuffer,
+    memory: Array<u8>,
     /// A right-hand side, and coarse unknowns.
     zeros: Vec<T>,
     x: Vec<T>,

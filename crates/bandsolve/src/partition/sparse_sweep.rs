@@ -29,11 +29,12 @@ use crate::partition::repair::LONGEST_WINDOW;
 use crate::partition::settings::Settings;
 use crate::tuning;
 use bandsolve_kernel::blocks::CoarseRows;
+use bandsolve_kernel::memory::Array;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::sweep::MAX_RHS;
 use bandsolve_kernel::{Machine, RealScalar, Scalar};
 use core::ops::Range;
-use dyn_stack::{PodBuffer, PodStack, StackReq};
+use dyn_stack::{PodStack, StackReq};
 
 /// Sorted ranges that do not touch.
 type Runs = Vec<Range<usize>>;
@@ -293,7 +294,7 @@ struct SweepWorker<'w, 'a, 'm, T: Scalar> {
     runs: Runs,
     levels: Vec<LevelRoom<T>>,
     dummy: [Vec<T>; 3],
-    scratch: PodBuffer,
+    scratch: Array<u8>,
     /// The rows of each column that may be nonzero.
     touched: [Runs; MAX_RHS],
 }

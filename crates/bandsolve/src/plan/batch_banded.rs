@@ -1,11 +1,14 @@
 //! Batches of banded systems: one system per SIMD lane, by LU with partial pivoting of scaled rows (`band_lockstep.rs` of the kernels).
+//!
+//! If all systems have the same matrix, it is factored once, and the lanes only substitute (`shared_band.rs` of the kernels).
 
-use crate::contract::verify::Solution;
+use crate::contract::verify::{Lazy, Solution};
 use crate::contract::{Factor, Op};
 use crate::decision::{Decision, Options};
 use crate::error::{Error, Result};
 use crate::matrix::{BandedBatch, Layout, Shape};
 use crate::memory::zeroed;
+use crate::pivoted::band_lu::BandLu;
 use crate::plan::any::AnyFactor;
 use crate::plan::batch::{BatchFactor, Reals, SystemOutcome, SystemsOnLanes, alone, measure_or_solve};
 use crate::plan::systems_alone::SystemsAlone;
@@ -13,23 +16,27 @@ use crate::plan::{Factorize, Plan};
 use crate::tuning;
 use bandsolve_kernel::band_lockstep::{self, BandForm, BandOptions, BandRun, BandSystems};
 use bandsolve_kernel::lockstep::Shared;
+use bandsolve_kernel::shared_band::{self, SharedBandFactors};
+use bandsolve_kernel::shared_matrix::{SharedSystems, least_count};
 use bandsolve_kernel::{Scalar, by_type};
 use core::ops::Range;
 use std::sync::Arc;
 
-/// The matrices, and the order in which the kernel reads them. No factors are stored.
+/// The matrices, the order in which the kernel reads them, and the factors if all are the same.
 #[derive(Debug)]
 struct BandedSystems<'m, T: Scalar> {
     a: Arc<BandedBatch<'m, T>>,
     options: Options,
     runs: Vec<BandRun>,
     rows: Vec<BandRun>,
+    /// The factors of a shared matrix and of its transpose, computed by the first solve. `None` if a pivot is too small.
+    shared: [Lazy<Option<SharedBandFactors<T>>>; 2],
 }
 
 impl<'m, T: Scalar> BandedSystems<'m, T> {
     fn new(a: Arc<BandedBatch<'m, T>>, options: Options) -> Result<Self> {
         let (runs, rows) = a.runs()?;
-        Ok(Self { a, options, runs, rows })
+        Ok(Self { a, options, runs, rows, shared: [Lazy::new(), Lazy::new()] })
     }
 
     /// The form of the matrices for the kernel.
@@ -37,6 +44,31 @@ impl<'m, T: Scalar> BandedSystems<'m, T> {
         let (lower, upper) = self.a.solved_widths();
         let (runs, rows) = (&self.runs, &self.rows);
         BandForm { n: self.a.n(), lower, upper, runs, add: self.a.entries_meet(), gaps: self.a.has_gaps(), rows }
+    }
+
+    /// Whether the factors of one matrix may serve all systems.
+    fn may_share(&self) -> bool {
+        let enough = self.a.count() >= least_count::<T>(self.options.sweep_simd());
+        self.a.is_shared() && enough && self.options.has_usual_pivots()
+    }
+
+    /// The factors of a shared matrix. `None` if each system has its own, for options that need other pivots, and if a pivot is too small.
+    fn shared(&self, op: Op) -> Result<Option<&SharedBandFactors<T>>> {
+        if !self.may_share() {
+            return Ok(None);
+        }
+        let transposed = op != Op::Plain;
+        let factor = || {
+            let a = self.a.system(0)?;
+            let a = if transposed { a.transposed()? } else { a };
+            BandLu::scaled(&a, self.options.simd)?.0.by_rows(&a)
+        };
+        Ok(self.shared[usize::from(transposed)].get(factor)?.as_ref())
+    }
+
+    /// The order of the rows, empty for that of memory.
+    fn ring(&self) -> &[BandRun] {
+        if self.a.is_periodic() { &self.rows } else { &[] }
     }
 }
 
@@ -72,19 +104,27 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
         outcome.map_err(|error| order.unfolded(error))
     }
 
-    fn group(&self, _op: Op) -> Result<(usize, bool)> {
-        Ok((T::lanes(self.options.sweep_simd()), false))
+    /// A shared matrix needs whole groups.
+    fn group(&self, op: Op) -> Result<(usize, bool)> {
+        let simd = self.options.sweep_simd();
+        Ok(if self.shared(op)?.is_some() { (least_count::<T>(simd), true) } else { (T::lanes(simd), false) })
     }
 
     fn threads(&self) -> usize {
         let tiles = self.a.count().div_ceil(T::lanes(self.options.sweep_simd()));
         let entries = self.a.lower() + self.a.upper() + 1;
-        // A row of a wider band is more work.
-        tuning::tasks(self.options.threads.min(tiles), self.a.count().saturating_mul(self.a.n() * entries) / 3)
+        // A row of a wider band is more work. Substitution alone takes a fraction of the time.
+        let of_row = if self.may_share() { 3 * tuning::FACTORED_ROWS } else { 3 };
+        tuning::tasks(self.options.threads.min(tiles), self.a.count().saturating_mul(self.a.n() * entries) / of_row)
     }
 
     fn memory(&self) -> usize {
-        band_lockstep::memory::<T>(self.options.sweep_simd(), &self.form())
+        let (simd, form) = (self.options.sweep_simd(), self.form());
+        let of_shared = match self.may_share() {
+            true => shared_band::memory::<T>(simd, (form.n, form.lower, form.upper), self.ring()),
+            false => 0,
+        };
+        band_lockstep::memory::<T>(simd, &form).max(of_shared)
     }
 
     fn solve(
@@ -97,16 +137,22 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
     ) -> Result<bool> {
         let (a, options) = (&self.a, &self.options);
         let (first, system) = (a.index(span.start, 0), a.system_stride());
+        let (strides, conj) = (a.layout().strides((a.count(), a.n())), op == Op::ConjTranspose);
+        if let Some(factors) = self.shared(op)? {
+            let systems = SharedSystems { rhs: &rhs[first..], n: a.n(), strides, count: span.len() };
+            let matrix = (factors, T::COMPLEX && conj, self.ring());
+            return Ok(shared_band::solve(options.sweep_simd(), matrix, systems, (out, first), (found, memory)));
+        }
         let arrays = a.arrays().map(|array| array.get(span.start * system..).unwrap_or(&[]));
         let systems = BandSystems {
             form: self.form(),
             arrays: &arrays,
             system,
             rhs: &rhs[first..],
-            strides: a.layout().strides((a.count(), a.n())),
+            strides,
             count: span.len(),
             transposed: op != Op::Plain,
-            conj: op == Op::ConjTranspose,
+            conj,
         };
         let how = BandOptions { choice: options.block_pivots(), scaling: options.scaling(), verify: options.verify };
         Ok(band_lockstep::solve(options.sweep_simd(), &systems, how, (out, first), (found, memory)))
@@ -133,7 +179,7 @@ impl<'a, T: Scalar> Factorize for BandedBatch<'a, T> {
 
     fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<BatchFactor<'a, T>> {
         plan.check_shape(a.shape())?;
-        let fits = a.layout() == Layout::Contiguous && a.system_stride() > 0;
+        let fits = a.layout() == Layout::Contiguous && !a.is_shared();
         let one = Shape::Banded { n: a.n(), lower: a.lower(), upper: a.upper() };
         let alone = match a.is_periodic() {
             true => SystemsAlone::new((fits, a.count()), one, &plan.decision, |s| a.periodic_system(s))?,

@@ -9,7 +9,7 @@
 
 use crate::contract::verify::{Lazy, Solution};
 use crate::contract::{Factor, Op};
-use crate::decision::{Decision, Options, Pivoting};
+use crate::decision::{Decision, Options};
 use crate::error::{Error, Result};
 use crate::matrix::{Layout, Shape, Tridiagonal, TridiagonalBatch};
 use crate::memory::reserved;
@@ -62,8 +62,7 @@ impl<T: Scalar> TridiagonalSystems<'_, T> {
     /// The factors of a shared matrix. `None` if each system has its own, for options that need other pivots, and if a pivot is too small.
     fn shared(&self, op: Op) -> Result<Option<&SharedMatrixFactors<T>>> {
         let options = &self.options;
-        let standard = options.pivoting == Pivoting::ScaledPartial && options.noise_threshold == 0.0;
-        let usual = standard && self.a.is_periodic() == self.a.has_corners();
+        let usual = options.has_usual_pivots() && self.a.is_periodic() == self.a.has_corners();
         if !self.a.is_shared() || !usual || self.a.count() < shared_matrix::least_count::<T>(options.sweep_simd()) {
             return Ok(None);
         }
@@ -249,6 +248,7 @@ mod tests {
     use super::*;
     use crate::contract::refine::good;
     use crate::contract::verify::{self, Report};
+    use crate::decision::Pivoting;
     use crate::pivoted::testing::{OPS, Rng, for_all_scalars};
     use bandsolve_kernel::RealScalar;
     use dyn_stack::PodStack;

@@ -15,10 +15,11 @@ use crate::memory::{collected, more, push, reserved, zeroed};
 use crate::plan::any::AnyFactor;
 use crate::tuning::DENSE_TOGETHER;
 use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::memory::Array;
 use bandsolve_kernel::threads::workers;
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
-use dyn_stack::{PodBuffer, PodStack};
+use dyn_stack::PodStack;
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
@@ -31,7 +32,7 @@ struct Dense<'a, T: Scalar> {
 struct DenseWorker<'a, T: Scalar> {
     solver: &'a Dense<'a, T>,
     rhs: Vec<T>,
-    scratch: PodBuffer,
+    scratch: Array<u8>,
     all: Range<usize>,
 }
 

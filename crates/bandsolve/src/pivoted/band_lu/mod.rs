@@ -3,6 +3,7 @@
 //! Each part of a banded matrix is a rectangle of `rows` equations in `columns` unknowns, of which the first `pivots` are eliminated. The
 //! rest of the equations is stored below them and becomes part of a smaller system.
 
+mod by_rows;
 mod definite;
 mod eliminate;
 mod sweep;
