@@ -16,7 +16,9 @@
 use super::Job;
 use super::band_lockstep::BandRun;
 use super::lockstep::Shared;
-use super::shared_matrix::{Group, SharedSystems, TOGETHER, least_count, load, put_checks, splat, store};
+use super::shared_matrix::{
+    Group, SharedSystems, TOGETHER, least_count, load, put_checks, splat, store, vector_starts,
+};
 use super::sweep::{Check, each};
 use super::tile::{STAGED_ROWS, Strides};
 use crate::job::kernel;
@@ -130,7 +132,9 @@ impl<T: Scalar> Job<T> for SharedBandSubstitution<'_, T> {
     type Output = bool;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> bool {
-        let together = TOGETHER * V::W;
+        let together = self.count.min(TOGETHER * V::W);
+        let pairs = T::COMPLEX && self.strides.row != 1;
+        let starts = vector_starts(together, V::W, pairs);
         let tile = tile(self.factors.n(), self.rows);
         let y = self.memory.as_mut_ptr();
         let reach = self.factors.q();
@@ -147,13 +151,13 @@ impl<T: Scalar> Job<T> for SharedBandSubstitution<'_, T> {
                 rhs: self.rhs.wrapping_add(first * self.strides.lane),
                 out: self.out.wrapping_add(first * self.strides.lane),
                 strides: self.strides,
+                starts,
             };
             // SAFETY: `solve` checked that the group lies inside both arrays, and the size of the memory.
             let checks = unsafe { group.solve::<V>(Buffer::new(y), Buffer::new(d)) };
-            let pairs = T::COMPLEX && self.strides.row != 1;
             large |= put_checks(
                 &checks,
-                pairs,
+                (&starts, pairs),
                 reach + 1,
                 [&mut self.errors[first..first + together], &mut self.sizes[first..first + together]],
             );
@@ -224,6 +228,7 @@ struct SharedBandGroup<'a, T: Scalar> {
     rhs: *const T,
     out: *mut T,
     strides: Strides,
+    starts: [usize; TOGETHER],
 }
 
 impl<T: Scalar> SharedBandGroup<'_, T> {
@@ -334,7 +339,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     ) {
         // SAFETY: the caller's promise.
         unsafe {
-            let block = load::<T, V>(from, self.strides, (index, count));
+            let block = load::<T, V>(from, (self.strides, &self.starts), (index, count));
             for i in 0..count {
                 let row = row.wrapping_add_signed(step * i as isize);
                 let scale = V::splat(if scaled { self.factors.scales[row] } else { T::Real::ONE });
@@ -385,7 +390,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
             for i in 0..count {
                 block[i] = y.load(row.wrapping_add_signed(step * i as isize) - start);
             }
-            store::<T, V>(&block, self.out, self.strides, (index, count));
+            store::<T, V>(&block, self.out, (self.strides, &self.starts), (index, count));
         }
     }
 

@@ -119,7 +119,25 @@ pub struct SharedSystems<'a, T> {
 
 /// The smallest number of right-hand sides that the kernel solves.
 pub fn least_count<T: Scalar>(simd: Simd) -> usize {
-    TOGETHER * T::lanes(simd)
+    if T::COMPLEX { 2 * T::lanes(simd) } else { T::lanes(simd) }
+}
+
+/// Number of right-hand sides that are solved together, of `count`.
+pub fn group<T: Scalar>(simd: Simd, count: usize) -> usize {
+    count.min(TOGETHER * T::lanes(simd))
+}
+
+/// The first system of each vector of a group of `count` systems. If they are fewer than the lanes of all vectors, the last vectors overlap, and
+/// their common systems are solved more than once, with the same result.
+#[inline(always)]
+pub(crate) fn vector_starts(count: usize, lanes: usize, pairs: bool) -> [usize; TOGETHER] {
+    // Vectors that are loaded in pairs hold systems alternately, and begin with the first two.
+    let together = if pairs { 2 * lanes } else { lanes };
+    each!(
+        k < TOGETHER,
+        0,
+        if pairs { (k / 2 * together).min(count - together) + k % 2 } else { (k * lanes).min(count - together) }
+    )
 }
 
 /// Number of reals of memory with which contiguous right-hand sides of n rows are transposed only twice.
@@ -175,7 +193,9 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
     type Output = bool;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> bool {
-        let together = TOGETHER * V::W;
+        let together = self.count.min(TOGETHER * V::W);
+        let pairs = T::COMPLEX && self.strides.row != 1;
+        let starts = vector_starts(together, V::W, pairs);
         let mut large = false;
         for first in (0..self.count).step_by(together) {
             // The last group may overlap the group before, whose systems are then solved twice, with the same result.
@@ -187,6 +207,7 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
                 rhs: self.rhs.wrapping_add(first * self.strides.lane),
                 out: self.out.wrapping_add(first * self.strides.lane),
                 strides: self.strides,
+                starts,
             };
             // SAFETY: `solve` checked that the group lies inside both arrays.
             let checks = unsafe {
@@ -197,9 +218,8 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
                     (false, false) => group.solve::<V, true, true>(self.memory.as_mut_ptr()),
                 }
             };
-            let pairs = T::COMPLEX && self.strides.row != 1;
             let (errors, sizes) = (&mut self.errors[first..], &mut self.sizes[first..]);
-            large |= put_checks(&checks, pairs, TRIDIAGONAL_ENTRIES, [errors, sizes]);
+            large |= put_checks(&checks, (&starts, pairs), TRIDIAGONAL_ENTRIES, [errors, sizes]);
         }
         large
     }
@@ -211,15 +231,15 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
 #[inline(always)]
 pub(crate) fn put_checks<V: Lanes>(
     checks: &[Check<V>; TOGETHER],
-    pairs: bool,
+    (starts, pairs): (&[usize; TOGETHER], bool),
     entries: usize,
     [errors, sizes]: [&mut [V::Real]; 2],
 ) -> bool {
     let mut large = false;
-    for (k, check) in checks.iter().enumerate() {
+    for (start, check) in starts.iter().zip(checks) {
         let found = [check.judged_gap(&Least::new()), check.size_if_large(entries)].map(lanes_of);
         for lane in 0..V::W {
-            let at = if pairs { k / 2 * 2 * V::W + 2 * lane + k % 2 } else { k * V::W + lane };
+            let at = start + if pairs { 2 * lane } else { lane };
             (errors[at], sizes[at]) = (found[0][lane], found[1][lane]);
             large |= found[1][lane] > V::Real::ZERO;
         }
@@ -243,6 +263,7 @@ struct SharedGroup<'a, T: Scalar> {
     rhs: *const T,
     out: *mut T,
     strides: Strides,
+    starts: [usize; TOGETHER],
 }
 
 impl<T: Scalar> SharedGroup<'_, T> {
@@ -264,7 +285,7 @@ impl<T: Scalar> SharedGroup<'_, T> {
             let (mut run, mut of_last) = (none, none);
             for j in (0..n).step_by(STAGED_ROWS) {
                 let rows = STAGED_ROWS.min(n - j);
-                let mut block = load::<T, V>(self.rhs, self.strides, (j, rows));
+                let mut block = load::<T, V>(self.rhs, (self.strides, &self.starts), (j, rows));
                 for i in 0..rows {
                     let step = &self.steps[j + i];
                     let (l, scale) = (self.splat::<V>(step.multiplier), V::splat(step.scale));
@@ -292,7 +313,7 @@ impl<T: Scalar> SharedGroup<'_, T> {
                     }
                 }
                 if !BUFFERED {
-                    store::<T, V>(&block, self.out, self.strides, (j, rows));
+                    store::<T, V>(&block, self.out, (self.strides, &self.starts), (j, rows));
                 }
             }
             // Row j holds y_{j−1}; `run` is y_{n−1}.
@@ -306,8 +327,8 @@ impl<T: Scalar> SharedGroup<'_, T> {
                 let mut block = [none; STAGED_ROWS];
                 let mut d = block;
                 if !BUFFERED {
-                    d = load::<T, V>(self.rhs, self.strides, (j, rows));
-                    block = load::<T, V>(self.out, self.strides, (j, rows));
+                    d = load::<T, V>(self.rhs, (self.strides, &self.starts), (j, rows));
+                    block = load::<T, V>(self.out, (self.strides, &self.starts), (j, rows));
                 }
                 for i in (0..rows).rev() {
                     let step = &self.steps[j + i];
@@ -347,7 +368,7 @@ impl<T: Scalar> SharedGroup<'_, T> {
                     }
                     (block[i], y, right, mid) = (left, of_before, mid, left);
                 }
-                store::<T, V>(&block, self.out, self.strides, (j, rows));
+                store::<T, V>(&block, self.out, (self.strides, &self.starts), (j, rows));
             }
             self.check::<V>(0, below, [last, mid, right], &mut checks);
             if PERIODIC {
@@ -396,7 +417,7 @@ fn buffered<V: Lanes, E: Element<V>>(memory: *mut V::Real, j: usize, k: usize) -
 #[inline(always)]
 pub(crate) unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>>(
     from: *const T,
-    strides: Strides,
+    (strides, starts): (Strides, &[usize; TOGETHER]),
     (j, rows): (usize, usize),
 ) -> [Group<T::Element<V>>; STAGED_ROWS] {
     let reals = T::Element::<V>::REALS;
@@ -407,7 +428,7 @@ pub(crate) unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>>(
             for i in 0..rows {
                 let row = from.add((j + i) * strides.row).cast::<T::Real>();
                 for k in (0..TOGETHER).step_by(reals) {
-                    let at = row.add(k * reals * V::W);
+                    let at = row.add(starts[k] * reals);
                     if T::COMPLEX {
                         // Four consecutive reals are two systems, of which each vector takes one.
                         let columns = V::load_columns(at, 4);
@@ -421,7 +442,7 @@ pub(crate) unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>>(
             return block;
         }
         for k in 0..TOGETHER {
-            let at = from.add(k * V::W * strides.lane + j);
+            let at = from.add(starts[k] * strides.lane + j);
             if rows == STAGED_ROWS {
                 for i in (0..STAGED_ROWS).step_by(STAGED_ROWS / reals) {
                     let columns = V::load_columns(at.add(i).cast(), strides.lane * reals);
@@ -453,7 +474,7 @@ pub(crate) unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>>(
 pub(crate) unsafe fn store<T: Scalar, V: Lanes<Real = T::Real>>(
     block: &[Group<T::Element<V>>; STAGED_ROWS],
     to: *mut T,
-    strides: Strides,
+    (strides, starts): (Strides, &[usize; TOGETHER]),
     (j, rows): (usize, usize),
 ) {
     let reals = T::Element::<V>::REALS;
@@ -463,7 +484,7 @@ pub(crate) unsafe fn store<T: Scalar, V: Lanes<Real = T::Real>>(
             for i in 0..rows {
                 let row = to.add((j + i) * strides.row).cast::<T::Real>();
                 for k in (0..TOGETHER).step_by(reals) {
-                    let at = row.add(k * reals * V::W);
+                    let at = row.add(starts[k] * reals);
                     if T::COMPLEX {
                         let ([a, b], [c, d]) = (block[i][k].columns(), block[i][k + 1].columns());
                         V::store_columns([a, b, c, d], at, 4);
@@ -475,7 +496,7 @@ pub(crate) unsafe fn store<T: Scalar, V: Lanes<Real = T::Real>>(
             return;
         }
         for k in 0..TOGETHER {
-            let at = to.add(k * V::W * strides.lane + j);
+            let at = to.add(starts[k] * strides.lane + j);
             if rows == STAGED_ROWS {
                 for i in (0..STAGED_ROWS).step_by(STAGED_ROWS / reals) {
                     let columns = if T::COMPLEX {

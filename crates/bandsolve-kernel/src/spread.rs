@@ -9,6 +9,19 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+/// The shares of at most `tasks` tasks of `count` items, in whole groups of `group`. The rest of the items is a smaller group, or belongs to the
+/// last one if `rest_in_last`.
+pub fn group_spans(
+    count: usize,
+    (group, rest_in_last): (usize, bool),
+    tasks: usize,
+) -> impl Iterator<Item = Range<usize>> {
+    let groups = if rest_in_last { count / group } else { count.div_ceil(group) };
+    let share = groups.div_ceil(tasks.min(groups).max(1)).max(1);
+    let parts = groups.div_ceil(share);
+    (0..parts).map(move |p| p * share * group..if p + 1 == parts { count } else { (p + 1) * share * group })
+}
+
 /// Arrays that are written row by row, and can be cut between two rows.
 pub trait Split: Send + Sized {
     /// Split into the first `rows` rows and the others.

@@ -115,6 +115,24 @@ pub(crate) struct Outcome<'a> {
     pub at_most: f64,
 }
 
+/// A way to solve for many right-hand sides together that does not depend on the method.
+pub(crate) trait Together<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
+    /// Scratch besides that of a single right-hand side. `None` if so few are solved by the method.
+    fn scratch(&self, n_rhs: usize) -> Option<StackReq>;
+
+    /// Solve all columns under the contract. Returns `false`, without an effect, if the method must solve them.
+    ///
+    /// # Errors
+    /// As for [`Solver::solve_all`].
+    fn solve_all(
+        &self,
+        factors: &Factors<T, A>,
+        op: Op,
+        system: RhsAndSolution<'_, T>,
+        outcome: &mut Outcome<'_>,
+    ) -> Result<bool>;
+}
+
 /// A function that factors a matrix by one method.
 pub(crate) type FactorBy<T, A> = fn(&Decision, Arc<A>) -> Result<Factors<T, A>>;
 
@@ -133,18 +151,24 @@ pub(crate) struct Factors<T: Scalar, A: Matrix<T>> {
     facts: Facts,
     solver: Box<dyn Solver<T, A>>,
     fallback: Option<Fallback<T, A>>,
+    together: Option<Box<dyn Together<T, A>>>,
 }
 
 impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     /// Factors without a fallback: a backward error above 64ε is an error.
     pub fn new(a: Arc<A>, facts: Facts, solver: impl Solver<T, A> + 'static) -> Self {
-        Self { a, facts, solver: Box::new(solver), fallback: None }
+        Self { a, facts, solver: Box::new(solver), fallback: None, together: None }
     }
 
     /// Add a fallback: the factors that `factor` computes with scaled partial pivoting.
     pub fn or_else(self, decision: &Decision, factor: FactorBy<T, A>) -> Self {
         let fallback = Fallback { decision: decision.with_best_pivots(), factor, factors: Lazy::new() };
         Self { fallback: Some(fallback), ..self }
+    }
+
+    /// Add a way to solve for many right-hand sides together.
+    pub fn together<S: Together<T, A> + 'static>(self, together: Option<Box<S>>) -> Self {
+        Self { together: together.map(|together| together as Box<dyn Together<T, A>>), ..self }
     }
 
     /// The matrix.
@@ -385,7 +409,11 @@ impl<T: Scalar, A: Matrix<T>> Factor<T> for Factors<T, A> {
     }
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        self.solver.solve_scratch(self, n_rhs)
+        let by_method = self.solver.solve_scratch(self, n_rhs);
+        match self.together.as_ref().and_then(|together| together.scratch(n_rhs)) {
+            Some(together) => by_method.or(together.and(self.solver.solve_scratch(self, 1))),
+            None => by_method,
+        }
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
@@ -399,9 +427,15 @@ impl<T: Scalar, A: Matrix<T>> Factor<T> for Factors<T, A> {
         let (mut report, mut failures) = (Report::of(&self.facts).with_room(measured)?, Failures::default());
         let at_most = f64::INFINITY;
         let mut outcome = Outcome { report: &mut report, failures: &mut failures, stack, at_most };
-        self.solver.solve_all(self, op, (rhs, x), &mut outcome)?;
+        let together = match &self.together {
+            Some(together) => together.solve_all(self, op, (rhs, x), &mut outcome)?,
+            None => false,
+        };
+        if !together {
+            self.solver.solve_all(self, op, (rhs, x), &mut outcome)?;
+        }
         let at_most = outcome.at_most;
-        if !self.solver.looks_at_size() || (report.fallback && !self.facts.verify) {
+        if together || !self.solver.looks_at_size() || (report.fallback && !self.facts.verify) {
             report.attention = self.attention(op, (rhs, x), (report.backward_error, at_most));
         }
         failures.unless(report, n_rhs)

@@ -7,6 +7,7 @@ mod open;
 mod periodic;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod together;
 pub(crate) mod tridiagonal;
 
 use crate::decision::{Options, Pivoting};

@@ -24,8 +24,7 @@ use crate::plan::systems_alone::SystemsAlone;
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::lockstep::Shared;
 use bandsolve_kernel::scalar::peak;
-use bandsolve_kernel::spread::each_chunk;
-use bandsolve_kernel::spread::spread;
+use bandsolve_kernel::spread::{each_chunk, group_spans, spread};
 use bandsolve_kernel::sweep::{self, COMPLEX_SLACK};
 use bandsolve_kernel::tile::Scaling;
 use bandsolve_kernel::{RealScalar, Scalar, by_type};
@@ -171,13 +170,8 @@ impl<T: Scalar> BatchFactor<'_, T> {
     }
 
     /// The systems of each thread, in groups.
-    fn spans(&self, (group, rest_in_last): (usize, bool)) -> impl Iterator<Item = Range<usize>> {
-        let count = self.size().0;
-        let groups = if rest_in_last { count / group } else { count.div_ceil(group) };
-        let parts = self.systems.threads().min(groups).max(1);
-        let share = groups.div_ceil(parts);
-        let parts = groups.div_ceil(share);
-        (0..parts).map(move |p| p * share * group..if p + 1 == parts { count } else { (p + 1) * share * group })
+    fn spans(&self, group: (usize, bool)) -> impl Iterator<Item = Range<usize>> {
+        group_spans(self.size().0, group, self.systems.threads())
     }
 
     /// Solve the systems of `span`.

@@ -17,7 +17,7 @@ use crate::tuning;
 use bandsolve_kernel::band_lockstep::{self, BandForm, BandOptions, BandRun, BandSystems};
 use bandsolve_kernel::lockstep::Shared;
 use bandsolve_kernel::shared_band::{self, SharedBandFactors};
-use bandsolve_kernel::shared_matrix::{SharedSystems, least_count};
+use bandsolve_kernel::shared_matrix::{self, SharedSystems};
 use bandsolve_kernel::{Scalar, by_type};
 use core::ops::Range;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl<'m, T: Scalar> BandedSystems<'m, T> {
 
     /// Whether the factors of one matrix may serve all systems.
     fn may_share(&self) -> bool {
-        let enough = self.a.count() >= least_count::<T>(self.options.sweep_simd());
+        let enough = self.a.count() >= shared_matrix::least_count::<T>(self.options.sweep_simd());
         self.a.is_shared() && enough && self.options.has_usual_pivots()
     }
 
@@ -107,7 +107,10 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
     /// A shared matrix needs whole groups.
     fn group(&self, op: Op) -> Result<(usize, bool)> {
         let simd = self.options.sweep_simd();
-        Ok(if self.shared(op)?.is_some() { (least_count::<T>(simd), true) } else { (T::lanes(simd), false) })
+        Ok(match self.shared(op)? {
+            Some(_) => (shared_matrix::group::<T>(simd, self.a.count()), true),
+            None => (T::lanes(simd), false),
+        })
     }
 
     fn threads(&self) -> usize {

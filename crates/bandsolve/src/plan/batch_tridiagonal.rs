@@ -114,7 +114,7 @@ impl<T: Scalar> SystemsOnLanes<T> for TridiagonalSystems<'_, T> {
     /// A shared matrix needs whole groups.
     fn group(&self, op: Op) -> Result<(usize, bool)> {
         Ok(match self.shared(op)? {
-            Some(_) => (shared_matrix::least_count::<T>(self.options.sweep_simd()), true),
+            Some(_) => (shared_matrix::group::<T>(self.options.sweep_simd(), self.a.count()), true),
             None => (self.lanes(), false),
         })
     }

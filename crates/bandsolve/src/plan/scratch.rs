@@ -3,6 +3,7 @@
 use crate::decision::Decision;
 use crate::matrix::{BandSize, BlockSize, Shape};
 use crate::method::Method;
+use crate::pivoted::together;
 use crate::plan::Plan;
 use crate::plan::factors::if_asked;
 use crate::{methods, partition, pivoted};
@@ -35,13 +36,17 @@ impl Plan {
             return None;
         }
         let decision = &self.decision;
-        let scratch = match self.chosen_method().takes_for(self.shape()) {
+        let by_method = |n_rhs| match self.chosen_method().takes_for(self.shape()) {
             Shape::Tridiagonal { n, .. } => of_tridiagonal::<T>(decision, n, n_rhs),
             Shape::Banded { n, lower, upper } => of_band::<T>(decision, (n, lower, upper), n_rhs),
             Shape::BlockTridiagonal { block_rows, block, periodic } => {
                 of_blocks::<T>(decision, (block_rows, block, periodic), n_rhs)
             }
             Shape::Batch { .. } | Shape::BandedBatch { .. } => None,
+        };
+        let scratch = match together::scratch::<T>(decision, n_rhs) {
+            Some(together) => by_method(n_rhs).zip(by_method(1)).map(|(all, one)| all.or(together.and(one))),
+            None => by_method(n_rhs),
         };
         scratch.map(|scratch| StackReq::new::<T>(self.shape().n().saturating_mul(n_rhs)).and(scratch))
     }
