@@ -10,7 +10,9 @@ use crate::row::{BenchRow, RepairCounts, compare, keep_best_yardstick};
 use crate::setup::{self, show};
 use crate::sheet::{self, Sheet};
 use crate::yardstick::{self, Passes, Store, Word};
-use bandsolve::{BandedBatch, Factor, Layout, Plan, Report, Result as Solved, Scalar, Shape, TridiagonalBatch};
+use bandsolve::{
+    BandStrides, BandedBatch, Factor, Layout, Plan, Report, Result as Solved, Scalar, Shape, TridiagonalBatch,
+};
 use bandsolve_gallery::{Random, oracle};
 use bandsolve_program::exit::Failure;
 use bandsolve_program::memory::affordable;
@@ -126,7 +128,7 @@ impl Batch {
         let mut draw = |count: usize, shift: f64| -> Vec<T> {
             (0..count).map(|_| T::from_f64(random.uniform(-1.0, 1.0) + shift)).collect()
         };
-        let rows = self.n * if self.shape == BatchShape::Shared { 1 } else { self.count };
+        let rows = self.n * if self.shape.is_shared() { 1 } else { self.count };
         let shift = if self.dominant { diagonals as f64 } else { 0.0 };
         if half == 1 {
             return [0.0, shift, 0.0].map(|shift| draw(rows, shift)).into();
@@ -134,7 +136,8 @@ impl Batch {
         let mut bands = draw(rows * diagonals, 0.0);
         for (k, v) in bands.iter_mut().enumerate() {
             // The number of the diagonal, of which `half` is the main one.
-            let diagonal = if self.layout == Layout::Contiguous { k } else { k / self.count } % diagonals;
+            let by_systems = self.layout == Layout::Contiguous || self.shape.is_shared();
+            let diagonal = if by_systems { k } else { k / self.count } % diagonals;
             if diagonal == half {
                 *v += T::from_f64(shift);
             }
@@ -155,7 +158,11 @@ impl Batch {
             }
             (shape, numbers) => {
                 let widths = (shape.half_bandwidth(), shape.half_bandwidth());
+                let shared = BandStrides { system: 0, column: shape.diagonals(), diagonal: 1 };
                 BatchMatrices::Banded(match layout {
+                    _ if shape.is_shared() => {
+                        BandedBatch::with_strides(count, n, widths, layout, shared, &numbers[0]).expect(fits)
+                    }
                     Layout::Contiguous => BandedBatch::contiguous(count, n, widths, &numbers[0]).expect(fits),
                     Layout::Interleaved => BandedBatch::interleaved(count, n, widths, &numbers[0]).expect(fits),
                 })
@@ -177,7 +184,7 @@ impl Batch {
         for peer in peers {
             contestants.extend(self.theirs(peer, &numbers, &rhs));
         }
-        if let ([sub, diag, sup], false) = (&numbers[..], self.shape == BatchShape::Shared) {
+        if let ([sub, diag, sup], false) = (&numbers[..], self.shape.is_shared()) {
             let arrays = [&sub[..], diag, sup, &rhs];
             let both = threads.iter().flat_map(|threads| Store::ALL.iter().map(|store| (*store, *threads)));
             contestants.extend(both.map(|how| Contestant {
@@ -216,7 +223,7 @@ impl Batch {
             let routine = peer.gbsv::<T>();
             return routine.map(|by| contestant("gbsv", banded(&numbers[0], rhs, (n, half), by))).into_iter().collect();
         }
-        let dominant = peer.dtsvb::<T>().filter(|_| self.dominant && self.shape != BatchShape::Shared);
+        let dominant = peer.dtsvb::<T>().filter(|_| self.dominant && !self.shape.is_shared());
         let routines = [("gtsv", peer.gtsv::<T>()), ("dtsvb", dominant)];
         let found = routines.into_iter().filter_map(|(name, routine)| Some((name, routine?)));
         found.map(|(name, by)| contestant(name, tridiagonal(numbers, rhs, n, by))).collect()
@@ -273,7 +280,7 @@ fn tridiagonal<'a, T: PeerScalar>(
     })
 }
 
-/// Restore the copies, then solve the banded systems one after the other with another library.
+/// Restore the copies, then solve the banded systems one after the other with another library, or all right-hand sides of one matrix at once.
 fn banded<'a, T: PeerScalar>(
     bands: &'a [T],
     rhs: &'a [T],
@@ -284,13 +291,14 @@ fn banded<'a, T: PeerScalar>(
     Box::new(move |work| {
         work.copies.resize(1, Vec::new());
         let copy = &mut work.copies[0];
-        copy.resize(rhs.len() * leading, T::ZERO);
+        copy.resize(bands.len() / diagonals * leading, T::ZERO);
         for (to, from) in copy.chunks_mut(leading).zip(bands.chunks(diagonals)) {
             to[half..].copy_from_slice(from);
         }
         work.x.copy_from_slice(rhs);
+        let columns = n * (rhs.len() * diagonals / bands.len());
         let started = Instant::now();
-        for (bands, rhs) in copy.chunks_mut(n * leading).zip(work.x.chunks_mut(n)) {
+        for (bands, rhs) in copy.chunks_mut(n * leading).zip(work.x.chunks_mut(columns)) {
             let arrays = BandArrays { n, widths: [half, half], bands, pivots: &mut work.pivots, rhs };
             routine.solve(arrays).map_err(failed)?;
         }

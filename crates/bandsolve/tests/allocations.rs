@@ -32,6 +32,10 @@ fn check<T: Scalar, M: Factorize<Scalar = T>>(a: &M, shape: Shape, lazy: bool) {
 fn count<T: Scalar>(factor: &impl Factor<T>, (op, verify): (Op, bool), first: bool, what: &str) {
     let mut uncounted = usize::from(first);
     for n_rhs in [1, 2, 3, 4, 9] {
+        // The first solve with many right-hand sides may factor a band again, for all of them together.
+        if n_rhs == 9 && matches!(factor.shape(), Shape::Banded { .. } | Shape::BlockTridiagonal { .. }) {
+            uncounted = 1;
+        }
         let rhs = random_vec::<T>(n_rhs * factor.shape().rows(), &mut Random::new(2));
         let mut x = rhs.clone();
         let mut memory = PodBuffer::new(factor.solve_scratch(n_rhs).or(factor.solve_in_place_scratch(n_rhs)));

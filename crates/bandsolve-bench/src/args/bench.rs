@@ -306,6 +306,8 @@ pub enum BatchShape {
     Band4,
     /// Eight diagonals on each side
     Band8,
+    /// One matrix for all right-hand sides, with four diagonals on each side
+    SharedBand4,
     /// All of these
     All,
 }
@@ -321,10 +323,15 @@ impl BatchShape {
     pub fn half_bandwidth(self) -> usize {
         match self {
             BatchShape::Band2 => 2,
-            BatchShape::Band4 => 4,
+            BatchShape::Band4 | BatchShape::SharedBand4 => 4,
             BatchShape::Band8 => 8,
             _ => 1,
         }
+    }
+
+    /// Whether all right-hand sides have the same matrix.
+    pub fn is_shared(self) -> bool {
+        matches!(self, BatchShape::Shared | BatchShape::SharedBand4)
     }
 
     /// Number of diagonals.
@@ -340,6 +347,7 @@ impl BatchShape {
             BatchShape::Band2 => "pentadiagonal",
             BatchShape::Band4 => "nine-diagonal",
             BatchShape::Band8 => "17-diagonal",
+            BatchShape::SharedBand4 => "one nine-diagonal matrix",
             BatchShape::Tridiagonal | BatchShape::All => "tridiagonal",
         }
     }

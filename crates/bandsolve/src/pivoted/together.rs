@@ -22,6 +22,7 @@ use bandsolve_kernel::{RealScalar, Scalar};
 use core::fmt::Debug;
 use dyn_stack::StackReq;
 use smallvec::SmallVec;
+use std::sync::{Arc, LazyLock};
 
 /// A matrix that is a narrow band.
 pub(crate) trait NarrowBand<T: Scalar>: Matrix<T> {
@@ -40,6 +41,10 @@ impl<T: Scalar> NarrowBand<T> for BlockTridiagonal<'_, T> {
         with_band(decision, self, factor)
     }
 }
+
+/// The reason in the report.
+static REASON: LazyLock<Arc<str>> =
+    LazyLock::new(|| "many right-hand sides: one elimination, and substitution on SIMD lanes".into());
 
 /// The factors of the whole band and of its transpose, computed by the first solve with many right-hand sides. `None` if a pivot is too small.
 #[derive(Debug)]
@@ -69,7 +74,7 @@ fn widths(decision: &Decision) -> Option<(usize, usize)> {
 fn tasks<T: Scalar>(decision: &Decision, n_rhs: usize) -> Option<(usize, usize)> {
     let (lower, upper) = widths(decision)?;
     let (options, n) = (&decision.options, decision.shape.n());
-    if n_rhs < least_count::<T>(options.simd) {
+    if n_rhs < tuning::TOGETHER_MIN_RHS.max(least_count::<T>(options.simd)) {
         return None;
     }
     let work = n_rhs.saturating_mul(n) / tuning::FACTORED_ROWS;
@@ -142,7 +147,7 @@ impl<T: Scalar, A: NarrowBand<T>> Together<T, A> for BandTogether<T> {
         });
         drop(parts);
         outcome.report.method = Method::Pivoted;
-        outcome.report.reason = "many right-hand sides: one elimination, and substitution on SIMD lanes".into();
+        outcome.report.reason = REASON.clone();
         outcome.at_most = sizes.iter().fold(0.0, |most: f64, size| most.max(size.to_f64())) * COMPLEX_SLACK;
         if !self.decision.options.verify {
             return Ok(true);

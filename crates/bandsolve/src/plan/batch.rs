@@ -34,7 +34,7 @@ use dyn_stack::{PodStack, StackReq};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The factors of a batch. Those of a shared tridiagonal matrix are stored. Others are not: each solve recomputes them in cache.
+/// The factors of a batch. Those of one matrix for all systems are stored. Others are not: each solve recomputes them in cache.
 ///
 /// Contiguous systems with matrices of their own are factored and solved one by one if there are at most 4, or if a diagonal takes 64 KiB. The
 /// report then names the method for one system.
