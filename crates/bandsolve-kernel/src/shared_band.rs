@@ -7,8 +7,8 @@
 //! upwards:    x[c] = (y[c] − Σ u[c, c + j]·x[c + j]) · 1/u[c, c]                         for j = 1 … lower + upper
 //! ```
 //!
-//! A tile of rows stays in the second-level cache, with the rows that L and U reach beyond it. If there are several tiles, y goes through the
-//! array of x.
+//! A tile of rows stays in a buffer that fits into the second-level cache, with the rows that L and U reach beyond it. If there are several
+//! tiles, y goes through the array of x. Rows with an order of their own are a single tile of any size.
 //!
 //! Cost per row and right-hand side with q = lower + upper: lower + q multiplications and additions, and q + 1 with the verification; 1 word
 //! read and 1 written, with several tiles 3 and 2.
@@ -22,12 +22,14 @@ use super::shared_matrix::{
 use super::sweep::{Check, each};
 use super::tile::{STAGED_ROWS, Strides};
 use crate::job::kernel;
+use crate::memory::Array;
 use crate::number::{Element, Lanes, Scalar};
 use crate::simd::Simd;
 use core::marker::PhantomData;
 use core::ops::Range;
 
-/// Number of rows of a tile. Its right-hand sides and its y take 256 bytes per row each.
+/// Number of rows of a tile. Its right-hand sides and its y take four vectors of real numbers per row each, 256 bytes with AVX-512, and twice as
+/// many of complex numbers.
 const TILE: usize = 1024;
 
 /// The factors of a banded matrix, row by row: S·A, L and U with P·S·A = L·U.
@@ -42,7 +44,7 @@ pub struct SharedBandFactors<T: Scalar> {
     pub exchange: Vec<u32>,
     /// [`stride`](Self::stride) numbers of each row c: the scaled row from the lowest diagonal on, L below the diagonal of column c, 1/u[c, c],
     /// and row c of U after its diagonal. Numbers outside of the matrix are zero.
-    pub numbers: Vec<T>,
+    pub numbers: Array<T>,
 }
 
 impl<T: Scalar> SharedBandFactors<T> {
@@ -97,7 +99,13 @@ pub fn solve<T: Scalar>(
 ) -> bool {
     let SharedSystems { rhs, n, strides, count } = systems;
     let SharedBandFactors { lower, upper, scales, sums, exchange, numbers } = factors;
-    assert!(n > 0 && scales.len() == n && sums.len() == n && exchange.len() == n && count >= least_count::<T>(simd));
+    assert!(
+        n > 0
+            && scales.len() == n
+            && sums.len() == n
+            && exchange.len() == n
+            && count >= least_count::<T>(simd, strides.row != 1)
+    );
     assert!(numbers.len() == n * SharedBandFactors::<T>::stride(*lower, *upper));
     assert!(exchange.iter().enumerate().all(|(c, p)| *p as usize <= (*lower).min(n - 1 - c)));
     assert!(strides.lane == 1 || strides.row == 1);
@@ -394,7 +402,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
         }
     }
 
-    /// Exchange row `at` of y, that of unknown `c`, with its pivot row, and subtract it from the rows below.
+    /// Exchange row `at` of y, that of unknown `c`, with its pivot row, and subtract multiples of the pivot row from the rows below.
     ///
     /// # Safety
     /// The rows were written.

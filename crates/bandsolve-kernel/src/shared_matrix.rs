@@ -117,9 +117,9 @@ pub struct SharedSystems<'a, T> {
     pub count: usize,
 }
 
-/// The smallest number of right-hand sides that the kernel solves.
-pub fn least_count<T: Scalar>(simd: Simd) -> usize {
-    if T::COMPLEX { 2 * T::lanes(simd) } else { T::lanes(simd) }
+/// The smallest number of right-hand sides that the kernel solves. Vectors of interleaved complex numbers are loaded in pairs.
+pub fn least_count<T: Scalar>(simd: Simd, interleaved: bool) -> usize {
+    if T::COMPLEX && interleaved { 2 * T::lanes(simd) } else { T::lanes(simd) }
 }
 
 /// Number of right-hand sides that are solved together, of `count`.
@@ -127,8 +127,8 @@ pub fn group<T: Scalar>(simd: Simd, count: usize) -> usize {
     count.min(TOGETHER * T::lanes(simd))
 }
 
-/// The first system of each vector of a group of `count` systems. If they are fewer than the lanes of all vectors, the last vectors overlap, and
-/// their common systems are solved more than once, with the same result.
+/// The first system of each vector of a group of `count` systems. If the group has fewer systems than the vectors have lanes, the last vectors
+/// overlap, and their common systems are solved more than once, with the same result.
 #[inline(always)]
 pub(crate) fn vector_starts(count: usize, lanes: usize, pairs: bool) -> [usize; TOGETHER] {
     // Vectors that are loaded in pairs hold systems alternately, and begin with the first two.
@@ -160,7 +160,7 @@ pub fn solve<T: Scalar>(
 ) -> bool {
     let SharedSystems { rhs, n, strides, count } = systems;
     let SharedMatrixFactors { steps, border } = factors;
-    assert!(n > 0 && steps.len() == n && count >= least_count::<T>(simd));
+    assert!(n > 0 && steps.len() == n && count >= least_count::<T>(simd, strides.row != 1));
     assert!(border.is_empty() || border.len() == n);
     assert!(strides.lane == 1 || strides.row == 1);
     let end = (count - 1) * strides.lane + (n - 1) * strides.row + 1;
@@ -237,11 +237,11 @@ pub(crate) fn put_checks<V: Lanes>(
 ) -> bool {
     let mut large = false;
     for (start, check) in starts.iter().zip(checks) {
-        let found = [check.judged_gap(&Least::new()), check.size_if_large(entries)].map(lanes_of);
+        let results = [check.judged_gap(&Least::new()), check.size_if_large(entries)].map(lanes_of);
         for lane in 0..V::W {
             let at = start + if pairs { 2 * lane } else { lane };
-            (errors[at], sizes[at]) = (found[0][lane], found[1][lane]);
-            large |= found[1][lane] > V::Real::ZERO;
+            (errors[at], sizes[at]) = (results[0][lane], results[1][lane]);
+            large |= results[1][lane] > V::Real::ZERO;
         }
     }
     large

@@ -115,8 +115,8 @@ pub(crate) struct Outcome<'a> {
     pub at_most: f64,
 }
 
-/// A way to solve for many right-hand sides together that does not depend on the method.
-pub(crate) trait Together<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
+/// A way to solve for many right-hand sides that does not depend on the method. It lies above this layer, like the methods.
+pub(crate) trait ManyRhs<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
     /// Scratch besides that of a single right-hand side. `None` if so few are solved by the method.
     fn scratch(&self, n_rhs: usize) -> Option<StackReq>;
 
@@ -151,13 +151,13 @@ pub(crate) struct Factors<T: Scalar, A: Matrix<T>> {
     facts: Facts,
     solver: Box<dyn Solver<T, A>>,
     fallback: Option<Fallback<T, A>>,
-    together: Option<Box<dyn Together<T, A>>>,
+    many_rhs: Option<Box<dyn ManyRhs<T, A>>>,
 }
 
 impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     /// Factors without a fallback: a backward error above 64ε is an error.
     pub fn new(a: Arc<A>, facts: Facts, solver: impl Solver<T, A> + 'static) -> Self {
-        Self { a, facts, solver: Box::new(solver), fallback: None, together: None }
+        Self { a, facts, solver: Box::new(solver), fallback: None, many_rhs: None }
     }
 
     /// Add a fallback: the factors that `factor` computes with scaled partial pivoting.
@@ -166,9 +166,10 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         Self { fallback: Some(fallback), ..self }
     }
 
-    /// Add a way to solve for many right-hand sides together.
-    pub fn together<S: Together<T, A> + 'static>(self, together: Option<Box<S>>) -> Self {
-        Self { together: together.map(|together| together as Box<dyn Together<T, A>>), ..self }
+    /// Add a way to solve for many right-hand sides, if the method has none of its own.
+    pub fn for_many_rhs<S: ManyRhs<T, A> + 'static>(mut self, solver: Option<Box<S>>) -> Self {
+        self.many_rhs = self.many_rhs.or(solver.map(|solver| solver as Box<dyn ManyRhs<T, A>>));
+        self
     }
 
     /// The matrix.
@@ -410,8 +411,8 @@ impl<T: Scalar, A: Matrix<T>> Factor<T> for Factors<T, A> {
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
         let by_method = self.solver.solve_scratch(self, n_rhs);
-        match self.together.as_ref().and_then(|together| together.scratch(n_rhs)) {
-            Some(together) => by_method.or(together.and(self.solver.solve_scratch(self, 1))),
+        match self.many_rhs.as_ref().and_then(|solver| solver.scratch(n_rhs)) {
+            Some(scratch) => by_method.or(scratch.and(self.solver.solve_scratch(self, 1))),
             None => by_method,
         }
     }
@@ -427,15 +428,15 @@ impl<T: Scalar, A: Matrix<T>> Factor<T> for Factors<T, A> {
         let (mut report, mut failures) = (Report::of(&self.facts).with_room(measured)?, Failures::default());
         let at_most = f64::INFINITY;
         let mut outcome = Outcome { report: &mut report, failures: &mut failures, stack, at_most };
-        let together = match &self.together {
-            Some(together) => together.solve_all(self, op, (rhs, x), &mut outcome)?,
+        let solved = match &self.many_rhs {
+            Some(solver) => solver.solve_all(self, op, (rhs, x), &mut outcome)?,
             None => false,
         };
-        if !together {
+        if !solved {
             self.solver.solve_all(self, op, (rhs, x), &mut outcome)?;
         }
         let at_most = outcome.at_most;
-        if together || !self.solver.looks_at_size() || (report.fallback && !self.facts.verify) {
+        if solved || !self.solver.looks_at_size() || (report.fallback && !self.facts.verify) {
             report.attention = self.attention(op, (rhs, x), (report.backward_error, at_most));
         }
         failures.unless(report, n_rhs)

@@ -36,8 +36,8 @@ use dyn_stack::{PodStack, StackReq};
 /// [`solve`](Self::solve), [`solve_into`](Self::solve_into) and the `…_in_place` functions allocate their scratch memory. The `…_with`
 /// functions use the scratch memory of the caller. With up to four right-hand sides, they allocate no memory, with these exceptions:
 ///
-/// - The first solve with Aᵀ or Aᴴ, the first solve of a batch with one matrix, and the first solve of a band or of blocks with 8 or more
-///   right-hand sides may compute factors, which are kept.
+/// - The first solve with Aᵀ or Aᴴ, the first solve of a batch with one matrix, and the first solve of a band or of blocks with more
+///   than four right-hand sides may compute factors, which are kept.
 /// - A solve on several threads allocates to pass work to other threads.
 /// - A solve allocates if it must refine x or fall back; `refinement_steps` and `fallback` in the report show this.
 /// - A warning ([`Report::attention`]) is a text, which is allocated.

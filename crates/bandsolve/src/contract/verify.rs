@@ -24,8 +24,8 @@ use std::sync::{Arc, OnceLock};
 ///
 /// The formula uses the smallest normal number if ‖x‖∞ is less, because smaller numbers have a relative error above ε.
 ///
-/// Methods with partitions on SIMD lanes, batches, and `pivoted` for its first right-hand side measure an upper bound of η while they write
-/// x, from a lower bound of ‖x‖∞. If this upper bound is too large, they measure η itself. All other methods measure η after the solve. The
+/// Methods with partitions on SIMD lanes, batches, `pivoted` for its first right-hand side, and many right-hand sides of a narrow band measure an
+/// upper bound of η while they write x, from a lower bound of ‖x‖∞. If this upper bound is too large, they measure η itself. All other methods measure η after the solve. The
 /// reported number is therefore never less than η, up to rounding.
 ///
 /// # Examples
@@ -41,7 +41,8 @@ use std::sync::{Arc, OnceLock};
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Report<M = Method> {
     /// The method of the plan. If `Auto` chose `rpts` and it truncated the coarse system, this is
-    /// [`SpikeTruncated`](Method::SpikeTruncated).
+    /// [`SpikeTruncated`](Method::SpikeTruncated). If the plan has method `Auto`, many right-hand sides of a narrow band are solved by
+    /// [`Pivoted`](Method::Pivoted) on SIMD lanes.
     ///
     /// `method` names this method even if [`fallback`](Self::fallback) is true. The sequential pivoted solver (`pivoted`) then computed
     /// x of at least one right-hand side.

@@ -8,6 +8,7 @@ use crate::decision::{Decision, Pivoting};
 use crate::error::Result;
 use crate::matrix::{BandSize, Banded};
 use crate::pivoted::band_lu::{self, BandLu};
+use crate::pivoted::many_rhs::BandOnLanes;
 use bandsolve_kernel::Scalar;
 use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
@@ -34,8 +35,9 @@ use std::sync::Arc;
 /// LAPACK `gbtf2`, `gbtrf`, `gbtrs`. Here exchanges apply to the whole block and reach into padding, so that L is solved block by block.
 pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) -> Result<Factors<T, Banded<'m, T>>> {
     let mut facts = Facts::pivoted(decision);
-    let lu = BandLu::under_plan(decision, &a, &mut facts)?;
-    let factors = Factors::new(a, facts, OfBand(lu));
+    let lu = Arc::new(BandLu::under_plan(decision, &a, &mut facts)?);
+    let on_lanes = BandOnLanes::new(decision, Some(&lu));
+    let factors = Factors::new(a, facts, OfBand(lu)).for_many_rhs(on_lanes);
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 
@@ -62,7 +64,7 @@ pub(crate) trait BandFactors<T: Scalar>: Debug + Send + Sync {
     fn product(&self) -> Option<ScaledProduct>;
 }
 
-impl<T: Scalar> BandFactors<T> for BandLu<T> {
+impl<T: Scalar> BandFactors<T> for Arc<BandLu<T>> {
     fn words(&self, n_rhs: usize) -> usize {
         BandLu::words(self, n_rhs)
     }

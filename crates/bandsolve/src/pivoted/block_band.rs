@@ -13,6 +13,7 @@ use crate::matrix::{Banded, BlockSize, BlockTridiagonal};
 use crate::memory::array;
 use crate::pivoted::band_lu::{self, BandLu};
 use crate::pivoted::banded::{BandFactors, within};
+use crate::pivoted::many_rhs::BandOnLanes;
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
@@ -35,8 +36,9 @@ pub(crate) fn factor<'m, T: Scalar>(
     a: Arc<BlockTridiagonal<'m, T>>,
 ) -> Result<Factors<T, BlockTridiagonal<'m, T>>> {
     let mut facts = Facts::pivoted(decision);
-    let lu = with_band(decision, &a, |band| BandLu::under_plan(decision, band, &mut facts))?;
-    let factors = Factors::new(a, facts, BlockBand(lu));
+    let lu = Arc::new(with_band(decision, &a, |band| BandLu::under_plan(decision, band, &mut facts))?);
+    let on_lanes = BandOnLanes::new(decision, Some(&lu));
+    let factors = Factors::new(a, facts, BlockBand(lu)).for_many_rhs(on_lanes);
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 

@@ -3,11 +3,11 @@
 pub(crate) mod band_lu;
 pub(crate) mod banded;
 pub(crate) mod block_band;
+pub(crate) mod many_rhs;
 mod open;
 mod periodic;
 #[cfg(test)]
 pub(crate) mod testing;
-pub(crate) mod together;
 pub(crate) mod tridiagonal;
 
 use crate::decision::{Options, Pivoting};

@@ -2,13 +2,13 @@
 //!
 //! If all systems have the same matrix, it is factored once, and the lanes only substitute (`shared_band.rs` of the kernels).
 
-use crate::contract::verify::{Lazy, Solution};
+use crate::contract::verify::Solution;
 use crate::contract::{Factor, Op};
 use crate::decision::{Decision, Options};
 use crate::error::{Error, Result};
 use crate::matrix::{BandedBatch, Layout, Shape};
 use crate::memory::zeroed;
-use crate::pivoted::band_lu::BandLu;
+use crate::pivoted::band_lu::{BandLu, FactorsByRows};
 use crate::plan::any::AnyFactor;
 use crate::plan::batch::{BatchFactor, Reals, SystemOutcome, SystemsOnLanes, alone, measure_or_solve};
 use crate::plan::systems_alone::SystemsAlone;
@@ -29,14 +29,14 @@ struct BandedSystems<'m, T: Scalar> {
     options: Options,
     runs: Vec<BandRun>,
     rows: Vec<BandRun>,
-    /// The factors of a shared matrix and of its transpose, computed by the first solve. `None` if a pivot is too small.
-    shared: [Lazy<Option<SharedBandFactors<T>>>; 2],
+    /// The factors of a shared matrix and of its transpose, computed by the first solve.
+    shared: FactorsByRows<T>,
 }
 
 impl<'m, T: Scalar> BandedSystems<'m, T> {
     fn new(a: Arc<BandedBatch<'m, T>>, options: Options) -> Result<Self> {
         let (runs, rows) = a.runs()?;
-        Ok(Self { a, options, runs, rows, shared: [Lazy::new(), Lazy::new()] })
+        Ok(Self { a, options, runs, rows, shared: FactorsByRows::new() })
     }
 
     /// The form of the matrices for the kernel.
@@ -46,9 +46,14 @@ impl<'m, T: Scalar> BandedSystems<'m, T> {
         BandForm { n: self.a.n(), lower, upper, runs, add: self.a.entries_meet(), gaps: self.a.has_gaps(), rows }
     }
 
+    /// The smallest number of systems that are solved with the factors of one matrix.
+    fn least_count(&self) -> usize {
+        shared_matrix::least_count::<T>(self.options.sweep_simd(), self.a.layout() == Layout::Interleaved)
+    }
+
     /// Whether the factors of one matrix may serve all systems.
     fn may_share(&self) -> bool {
-        let enough = self.a.count() >= shared_matrix::least_count::<T>(self.options.sweep_simd());
+        let enough = self.a.count() >= self.least_count();
         self.a.is_shared() && enough && self.options.has_usual_pivots()
     }
 
@@ -58,12 +63,11 @@ impl<'m, T: Scalar> BandedSystems<'m, T> {
             return Ok(None);
         }
         let transposed = op != Op::Plain;
-        let factor = || {
+        self.shared.get(transposed, || {
             let a = self.a.system(0)?;
             let a = if transposed { a.transposed()? } else { a };
-            BandLu::scaled(&a, self.options.simd)?.0.by_rows(&a)
-        };
-        Ok(self.shared[usize::from(transposed)].get(factor)?.as_ref())
+            BandLu::scaled(&a, self.options.simd)?.0.by_rows(&a, None)
+        })
     }
 
     /// The order of the rows, empty for that of memory.
@@ -141,7 +145,8 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
         let (a, options) = (&self.a, &self.options);
         let (first, system) = (a.index(span.start, 0), a.system_stride());
         let (strides, conj) = (a.layout().strides((a.count(), a.n())), op == Op::ConjTranspose);
-        if let Some(factors) = self.shared(op)? {
+        // Memory for the factors may have become free since `group` was called.
+        if let Some(factors) = self.shared(op)?.filter(|_| span.len() >= self.least_count()) {
             let systems = SharedSystems { rhs: &rhs[first..], n: a.n(), strides, count: span.len() };
             let matrix = (factors, T::COMPLEX && conj, self.ring());
             return Ok(shared_band::solve(options.sweep_simd(), matrix, systems, (out, first), (found, memory)));

@@ -63,7 +63,11 @@ impl<T: Scalar> TridiagonalSystems<'_, T> {
     fn shared(&self, op: Op) -> Result<Option<&SharedMatrixFactors<T>>> {
         let options = &self.options;
         let usual = options.has_usual_pivots() && self.a.is_periodic() == self.a.has_corners();
-        if !self.a.is_shared() || !usual || self.a.count() < shared_matrix::least_count::<T>(options.sweep_simd()) {
+        if !self.a.is_shared()
+            || !usual
+            || self.a.count()
+                < shared_matrix::least_count::<T>(options.sweep_simd(), self.a.layout() == Layout::Interleaved)
+        {
             return Ok(None);
         }
         let transposed = op != Op::Plain;
@@ -273,7 +277,7 @@ mod tests {
         /// it lies in the batch.
         pub fn one_matrix_for_all_systems<T: Scalar>() {
             let mut rng = Rng(3);
-            let least = shared_matrix::least_count::<T>(crate::Simd::detect());
+            let least = shared_matrix::least_count::<T>(crate::Simd::detect(), true);
             for count in [1, least - 1, least, least + 1, 3 * least + 5, 20_000 / 13] {
                 for n in [1, 2, 3, 4, 5, 7, 8, 13, 101] {
                     let [sub, diag, sup] = [(); 3].map(|()| rng.scalars::<T>(n));

@@ -6,7 +6,7 @@ use crate::decision::Decision;
 use crate::error::Result;
 use crate::matrix::{Banded, BlockTridiagonal, Tridiagonal};
 use crate::method::Method;
-use crate::pivoted::together::BandTogether;
+use crate::pivoted::many_rhs::BandOnLanes;
 use crate::{methods, partition, pivoted};
 use bandsolve_kernel::{Scalar, by_type};
 use std::sync::Arc;
@@ -88,8 +88,8 @@ by_type! {
         |(decision, a)| Ok(Box::new(tridiagonal(decision, a)?));
     /// [`banded`]
     pub(super) struct OfBanded<'p, 'm>: (&'p Decision, Arc<Banded<'m, T>>) => Boxed<'m, T> =
-        |(decision, a)| Ok(Box::new(banded(decision, a)?.together(BandTogether::new(decision))));
+        |(decision, a)| Ok(Box::new(banded(decision, a)?.for_many_rhs(BandOnLanes::new(decision, None))));
     /// [`block_tridiagonal`]
     pub(super) struct OfBlockTridiagonal<'p, 'm>: (&'p Decision, Arc<BlockTridiagonal<'m, T>>) => Boxed<'m, T> =
-        |(decision, a)| Ok(Box::new(block_tridiagonal(decision, a)?.together(BandTogether::new(decision))));
+        |(decision, a)| Ok(Box::new(block_tridiagonal(decision, a)?.for_many_rhs(BandOnLanes::new(decision, None))));
 }

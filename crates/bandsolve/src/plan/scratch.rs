@@ -3,7 +3,7 @@
 use crate::decision::Decision;
 use crate::matrix::{BandSize, BlockSize, Shape};
 use crate::method::Method;
-use crate::pivoted::together;
+use crate::pivoted::many_rhs;
 use crate::plan::Plan;
 use crate::plan::factors::if_asked;
 use crate::{methods, partition, pivoted};
@@ -44,8 +44,8 @@ impl Plan {
             }
             Shape::Batch { .. } | Shape::BandedBatch { .. } => None,
         };
-        let scratch = match together::scratch::<T>(decision, n_rhs) {
-            Some(together) => by_method(n_rhs).zip(by_method(1)).map(|(all, one)| all.or(together.and(one))),
+        let scratch = match many_rhs::scratch::<T>(decision, n_rhs) {
+            Some(on_lanes) => by_method(n_rhs).zip(by_method(1)).map(|(all, one)| all.or(on_lanes.and(one))),
             None => by_method(n_rhs),
         };
         scratch.map(|scratch| StackReq::new::<T>(self.shape().n().saturating_mul(n_rhs)).and(scratch))

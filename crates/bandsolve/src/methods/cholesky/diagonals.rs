@@ -164,7 +164,7 @@ impl<T: Scalar> Matrix<T> for Diagonals<'_, T> {
 fn pivoted<'a, T: Scalar>(decision: &Decision, a: Arc<Diagonals<'a, T>>) -> Result<Factors<T, Diagonals<'a, T>>> {
     let mut facts = Facts::pivoted(decision);
     let lu = BandLu::under_plan(decision, &a.to_banded()?, &mut facts)?;
-    Ok(Factors::new(a, facts, OfBand(lu)))
+    Ok(Factors::new(a, facts, OfBand(Arc::new(lu))))
 }
 
 /// The rows of A or of its conjugate.

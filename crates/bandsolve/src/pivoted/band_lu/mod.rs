@@ -8,6 +8,7 @@ mod definite;
 mod eliminate;
 mod sweep;
 
+pub(crate) use by_rows::FactorsByRows;
 pub(crate) use definite::HermitianTriangle;
 pub(crate) use eliminate::Spike;
 pub(crate) use sweep::{RhsColumns, RhsRows, words_at_most};

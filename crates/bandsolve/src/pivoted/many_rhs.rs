@@ -2,19 +2,18 @@
 
 use crate::contract::Op;
 use crate::contract::equations::Matrix;
-use crate::contract::factors::{Factors, Outcome, RhsAndSolution, Together};
+use crate::contract::factors::{Factors, ManyRhs, Outcome, RhsAndSolution};
 use crate::contract::refine::good;
-use crate::contract::verify::Lazy;
 use crate::decision::Decision;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::matrix::{Banded, BlockTridiagonal, Shape};
 use crate::method::Method;
-use crate::pivoted::band_lu::BandLu;
+use crate::pivoted::band_lu::{BandLu, BandSource, FactorOptions, FactorsByRows};
 use crate::pivoted::block_band::with_band;
 use crate::tuning;
 use bandsolve_kernel::lockstep::Shared;
 use bandsolve_kernel::shared_band::{self, SharedBandFactors};
-use bandsolve_kernel::shared_matrix::{SharedSystems, group, least_count};
+use bandsolve_kernel::shared_matrix::{SharedSystems, least_count};
 use bandsolve_kernel::spread::{group_spans, spread};
 use bandsolve_kernel::sweep::{COMPLEX_SLACK, bound};
 use bandsolve_kernel::tile::Strides;
@@ -43,71 +42,85 @@ impl<T: Scalar> NarrowBand<T> for BlockTridiagonal<'_, T> {
 }
 
 /// The reason in the report.
-static REASON: LazyLock<Arc<str>> =
-    LazyLock::new(|| "many right-hand sides: one elimination, and substitution on SIMD lanes".into());
+static REASON: LazyLock<Arc<str>> = LazyLock::new(|| {
+    "many right-hand sides: one elimination, and substitution on SIMD lanes (docs/math/pivoted.md)".into()
+});
 
-/// The factors of the whole band and of its transpose, computed by the first solve with many right-hand sides. `None` if a pivot is too small.
+/// The factors of a whole narrow band, computed by the first solve with many right-hand sides.
 #[derive(Debug)]
-pub(crate) struct BandTogether<T: Scalar> {
+pub(crate) struct BandOnLanes<T: Scalar> {
     decision: Decision,
-    factors: [Lazy<Option<SharedBandFactors<T>>>; 2],
+    /// The factors of the band, if the method has them.
+    lu: Option<Arc<BandLu<T>>>,
+    by_rows: FactorsByRows<T>,
 }
 
-/// Number of diagonals on each side of matrices whose right-hand sides are solved together under this plan.
+/// Number of diagonals on each side of matrices whose right-hand sides are on lanes under this plan.
 fn widths(decision: &Decision) -> Option<(usize, usize)> {
-    let any_method = decision.asked == Method::Auto && !decision.method.needs_definite();
-    if !(any_method || decision.method == Method::Pivoted) || !decision.options.has_usual_pivots() {
+    let options = &decision.options;
+    let cut = options.partitions.is_some() || options.partition_rows.is_some();
+    let any_method = decision.asked == Method::Auto && !decision.method.needs_definite() && !cut;
+    if !(any_method || decision.method == Method::Pivoted) || !options.has_usual_pivots() {
         return None;
     }
     let (lower, upper) = match decision.method.takes_for(decision.shape) {
         Shape::Banded { lower, upper, .. } => (lower, upper),
-        Shape::BlockTridiagonal { block, periodic: false, .. } => (2 * block - 1, 2 * block - 1),
+        Shape::BlockTridiagonal { block, periodic: false, .. } => {
+            let beside = block.saturating_mul(2).checked_sub(1)?;
+            (beside, beside)
+        }
         _ => return None,
     };
     let most = decision.shape.n().checked_sub(1)?;
     let (lower, upper) = (lower.min(most), upper.min(most));
-    // Dense kernels solve with wider bands.
-    (tuning::band_block(lower, lower + upper) == 1).then_some((lower, upper))
+    // Dense kernels solve with wider bands. Aᵀ has the same diagonals in the reverse order.
+    let narrow = |width: usize| tuning::band_block(width, lower.saturating_add(upper)) == 1;
+    (narrow(lower) && narrow(upper)).then_some((lower, upper))
 }
 
-/// Number of threads, and the scratch of each in reals.
+/// Number of threads, and the scratch of each in reals. `None` if the right-hand sides are too few.
 fn tasks<T: Scalar>(decision: &Decision, n_rhs: usize) -> Option<(usize, usize)> {
     let (lower, upper) = widths(decision)?;
-    let (options, n) = (&decision.options, decision.shape.n());
-    if n_rhs < tuning::TOGETHER_MIN_RHS.max(least_count::<T>(options.simd)) {
+    let (options, n, lanes) = (&decision.options, decision.shape.n(), least_count::<T>(decision.options.simd, false));
+    // The factors take no more memory than the right-hand sides and x.
+    let of_factors = SharedBandFactors::<T>::stride(lower, upper);
+    if n_rhs < tuning::MANY_RHS.max(lanes).max(of_factors / 2) {
         return None;
     }
     let work = n_rhs.saturating_mul(n) / tuning::FACTORED_ROWS;
-    let threads = tuning::tasks(options.threads.min(n_rhs / group::<T>(options.simd, n_rhs)), work);
+    let threads = tuning::tasks(options.threads.min(n_rhs / lanes), work);
     Some((threads, shared_band::memory::<T>(options.simd, (n, lower, upper), &[])))
 }
 
-/// Scratch for `n_rhs` right-hand sides that are solved together, besides that of a single one. `None` if they are solved one by one.
+/// Scratch for `n_rhs` right-hand sides on lanes, besides that of a single one. `None` if they are too few.
 pub(crate) fn scratch<T: Scalar>(decision: &Decision, n_rhs: usize) -> Option<StackReq> {
     let (threads, of_thread) = tasks::<T>(decision, n_rhs)?;
     let of_columns = StackReq::new::<T::Real>(n_rhs);
     Some(StackReq::new_aligned::<T::Real>(of_thread.saturating_mul(threads), 64).and(of_columns).and(of_columns))
 }
 
-impl<T: Scalar> BandTogether<T> {
-    /// `None` if right-hand sides are solved one by one under this plan.
-    pub fn new(decision: &Decision) -> Option<Box<Self>> {
-        widths(decision).map(|_| Box::new(Self { decision: decision.clone(), factors: [Lazy::new(), Lazy::new()] }))
+impl<T: Scalar> BandOnLanes<T> {
+    /// `None` if right-hand sides are not on lanes under this plan. `lu` are the factors of the band, if the method has them.
+    pub fn new(decision: &Decision, lu: Option<&Arc<BandLu<T>>>) -> Option<Box<Self>> {
+        let by_rows = FactorsByRows::new();
+        widths(decision).map(|_| Box::new(Self { decision: decision.clone(), lu: lu.cloned(), by_rows }))
     }
 
-    /// The factors of A or Aᵀ. `None` if a pivot is too small, or if there is no memory for factors of the whole band.
+    /// The factors of A or Aᵀ. `None` if a pivot is too small, or if there is no memory for them.
     fn factors<A: NarrowBand<T>>(&self, a: &A, transposed: bool) -> Result<Option<&SharedBandFactors<T>>> {
-        let by_rows = |band: &Banded<'_, T>| BandLu::scaled(band, self.decision.options.simd)?.0.by_rows(band);
-        let factor =
-            || a.as_band(&self.decision, |band| if transposed { by_rows(&band.transposed()?) } else { by_rows(band) });
-        match self.factors[usize::from(transposed)].get(factor) {
-            Err(Error::OutOfMemory { .. }) => Ok(None),
-            factors => factors.map(Option::as_ref),
-        }
+        let (pool, how) = (Some(&self.decision.pool), FactorOptions::new(&self.decision));
+        let anew = |band: &Banded<'_, T>| BandLu::new(&BandSource::whole(band), how)?.0.by_rows(band, pool);
+        self.by_rows.get(transposed, || {
+            a.as_band(&self.decision, |band| match &self.lu {
+                _ if transposed => anew(&band.transposed()?),
+                Some(lu) => lu.by_rows(band, pool),
+                None => anew(band),
+            })
+        })
     }
 }
 
-impl<T: Scalar, A: NarrowBand<T>> Together<T, A> for BandTogether<T> {
+impl<T: Scalar, A: NarrowBand<T>> ManyRhs<T, A> for BandOnLanes<T> {
     fn scratch(&self, n_rhs: usize) -> Option<StackReq> {
         scratch::<T>(&self.decision, n_rhs)
     }
@@ -119,22 +132,25 @@ impl<T: Scalar, A: NarrowBand<T>> Together<T, A> for BandTogether<T> {
         (rhs, x): RhsAndSolution<'_, T>,
         outcome: &mut Outcome<'_>,
     ) -> Result<bool> {
-        let n = self.decision.shape.n();
-        let Some((threads, of_thread)) = tasks::<T>(&self.decision, rhs.len() / n.max(1)) else { return Ok(false) };
+        let (n, simd) = (self.decision.shape.n(), self.decision.options.simd);
+        let n_rhs = rhs.len() / n.max(1);
+        let Some((threads, of_thread)) = tasks::<T>(&self.decision, n_rhs) else { return Ok(false) };
+        if factors.proves_singular(op)? {
+            return Ok(false);
+        }
         let Some(lanes) = self.factors(factors.matrix(), op != Op::Plain)? else { return Ok(false) };
-        let (n_rhs, simd) = (rhs.len() / n, self.decision.options.simd);
         let (mut memory, stack) = outcome.stack.make_aligned_raw::<T::Real>(of_thread * threads, 64);
         let (errors, stack) = stack.make_raw::<T::Real>(n_rhs);
         let (sizes, stack) = stack.make_raw::<T::Real>(n_rhs);
         let conj = T::COMPLEX && op == Op::ConjTranspose;
         let out = &Shared::new(x);
-        let (mut of_rest, mut size_rest) = (&mut *errors, &mut *sizes);
-        let parts = group_spans(n_rhs, (group::<T>(simd, n_rhs), true), threads).map(|span| {
-            let (of_span, size, buffer);
-            (of_span, of_rest) = core::mem::take(&mut of_rest).split_at_mut(span.len());
-            (size, size_rest) = core::mem::take(&mut size_rest).split_at_mut(span.len());
+        let (mut errors_left, mut sizes_left) = (&mut *errors, &mut *sizes);
+        let parts = group_spans(n_rhs, (least_count::<T>(simd, false), true), threads).map(|span| {
+            let (of_errors, of_sizes, buffer);
+            (of_errors, errors_left) = core::mem::take(&mut errors_left).split_at_mut(span.len());
+            (of_sizes, sizes_left) = core::mem::take(&mut sizes_left).split_at_mut(span.len());
             (buffer, memory) = core::mem::take(&mut memory).split_at_mut(of_thread);
-            (span, [of_span, size], buffer)
+            (span, [of_errors, of_sizes], buffer)
         });
         let mut parts: SmallVec<[_; 8]> = parts.collect();
         spread(parts.len(), 0..parts.len(), &mut parts[..], &|_, parts| {
@@ -146,7 +162,9 @@ impl<T: Scalar, A: NarrowBand<T>> Together<T, A> for BandTogether<T> {
             }
         });
         drop(parts);
-        outcome.report.method = Method::Pivoted;
+        if outcome.report.method != Method::Pivoted {
+            (outcome.report.method, outcome.report.pivot_growth) = (Method::Pivoted, None);
+        }
         outcome.report.reason = REASON.clone();
         outcome.at_most = sizes.iter().fold(0.0, |most: f64, size| most.max(size.to_f64())) * COMPLEX_SLACK;
         if !self.decision.options.verify {
