@@ -99,13 +99,8 @@ pub fn solve<T: Scalar>(
 ) -> bool {
     let SharedSystems { rhs, n, strides, count } = systems;
     let SharedBandFactors { lower, upper, scales, sums, exchange, numbers } = factors;
-    assert!(
-        n > 0
-            && scales.len() == n
-            && sums.len() == n
-            && exchange.len() == n
-            && count >= least_count::<T>(simd, strides.row != 1)
-    );
+    assert!(n > 0 && count >= least_count::<T>(simd, strides.row != 1));
+    assert!(scales.len() == n && sums.len() == n && exchange.len() == n);
     assert!(numbers.len() == n * SharedBandFactors::<T>::stride(*lower, *upper));
     assert!(exchange.iter().enumerate().all(|(c, p)| *p as usize <= (*lower).min(n - 1 - c)));
     assert!(strides.lane == 1 || strides.row == 1);
@@ -181,6 +176,9 @@ struct Buffer<V: Lanes, E> {
     of: PhantomData<E>,
 }
 
+/// The rows of numbers of type `T`.
+type BufferOf<T, V> = Buffer<V, <T as Scalar>::Element<V>>;
+
 impl<V: Lanes, E: Element<V>> Buffer<V, E> {
     /// # Safety
     /// There is memory for all rows that the other functions are called for.
@@ -245,11 +243,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     /// # Safety
     /// All rows of the group lie inside both arrays. `y` has `tile` + lower + upper rows, and `d` has `tile` + lower.
     #[inline(always)]
-    unsafe fn solve<V: Lanes<Real = T::Real>>(
-        &self,
-        y: Buffer<V, T::Element<V>>,
-        d: Buffer<V, T::Element<V>>,
-    ) -> [Check<V>; TOGETHER] {
+    unsafe fn solve<V: Lanes<Real = T::Real>>(&self, y: BufferOf<T, V>, d: BufferOf<T, V>) -> [Check<V>; TOGETHER] {
         let (n, lower, q) = (self.factors.n(), self.factors.lower, self.factors.q());
         let tiles = n.div_ceil(self.tile);
         let rows_of = |t: usize| t * self.tile..((t + 1) * self.tile).min(n);
@@ -315,7 +309,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
         &self,
         from: (*const T, bool),
         rows: Range<usize>,
-        to: (&[Buffer<V, T::Element<V>>], usize),
+        to: (&[BufferOf<T, V>], usize),
     ) {
         let mut line = BandRun::line(0, (0, 1), (0, 0), 0);
         for run in self.runs(&rows, &mut line) {
@@ -343,7 +337,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
         (from, scaled): (*const T, bool),
         (index, count): (usize, usize),
         (row, step): (usize, isize),
-        (to, start): (&[Buffer<V, T::Element<V>>], usize),
+        (to, start): (&[BufferOf<T, V>], usize),
     ) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -364,7 +358,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     /// # Safety
     /// As for `stage`.
     #[inline(always)]
-    unsafe fn write<V: Lanes<Real = T::Real>>(&self, rows: Range<usize>, y: Buffer<V, T::Element<V>>) {
+    unsafe fn write<V: Lanes<Real = T::Real>>(&self, rows: Range<usize>, y: BufferOf<T, V>) {
         let mut line = BandRun::line(0, (0, 1), (0, 0), 0);
         for run in self.runs(&rows, &mut line) {
             for b in 0..run.blocks() {
@@ -390,7 +384,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
         &self,
         (index, count): (usize, usize),
         (row, step): (usize, isize),
-        (y, start): (Buffer<V, T::Element<V>>, usize),
+        (y, start): (BufferOf<T, V>, usize),
     ) {
         let mut block = [[T::Element::<V>::splat(T::Real::ZERO); TOGETHER]; STAGED_ROWS];
         // SAFETY: the caller's promise.
@@ -407,7 +401,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     /// # Safety
     /// The rows were written.
     #[inline(always)]
-    unsafe fn eliminate<V: Lanes<Real = T::Real>>(&self, c: usize, y: Buffer<V, T::Element<V>>, at: usize) {
+    unsafe fn eliminate<V: Lanes<Real = T::Real>>(&self, c: usize, y: BufferOf<T, V>, at: usize) {
         let (_, l, ..) = self.factors.row(c);
         let below = l.len().min(self.factors.n() - 1 - c);
         // SAFETY: the caller's promise.
@@ -441,7 +435,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     unsafe fn substitute<V: Lanes<Real = T::Real>>(
         &self,
         c: usize,
-        y: Buffer<V, T::Element<V>>,
+        y: BufferOf<T, V>,
         at: usize,
         checks: &mut [Check<V>; TOGETHER],
     ) {
@@ -473,7 +467,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     unsafe fn check<V: Lanes<Real = T::Real>>(
         &self,
         i: usize,
-        (x, d): (Buffer<V, T::Element<V>>, Buffer<V, T::Element<V>>),
+        (x, d): (BufferOf<T, V>, BufferOf<T, V>),
         start: usize,
         checks: &mut [Check<V>; TOGETHER],
     ) {

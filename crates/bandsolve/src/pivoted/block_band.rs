@@ -13,7 +13,7 @@ use crate::matrix::{Banded, BlockSize, BlockTridiagonal};
 use crate::memory::array;
 use crate::pivoted::band_lu::{self, BandLu};
 use crate::pivoted::banded::{BandFactors, within};
-use crate::pivoted::many_rhs::BandOnLanes;
+use crate::pivoted::many_rhs::{BandOnLanes, NarrowBand};
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
@@ -107,6 +107,12 @@ pub(crate) fn with_band<T: Scalar, R>(
     let least = if decision.options.threads > 1 { tuning::COLUMNS_TASK } else { 0 };
     each_chunk((count, least), RowsOf(&mut bands, b * leading), &fill);
     factor(&Banded::new(count * b, half, half, &bands)?)
+}
+
+impl<T: Scalar> NarrowBand<T> for BlockTridiagonal<'_, T> {
+    fn as_band<R>(&self, decision: &Decision, factor: impl FnOnce(&Banded<'_, T>) -> Result<R>) -> Result<R> {
+        with_band(decision, self, factor)
+    }
 }
 
 impl<'m, T: Scalar, B: BandFactors<T>> Solver<T, BlockTridiagonal<'m, T>> for BlockBand<B> {

@@ -6,10 +6,9 @@ use crate::contract::factors::{Factors, ManyRhs, Outcome, RhsAndSolution};
 use crate::contract::refine::good;
 use crate::decision::Decision;
 use crate::error::Result;
-use crate::matrix::{Banded, BlockTridiagonal, Shape};
+use crate::matrix::{Banded, Shape};
 use crate::method::Method;
 use crate::pivoted::band_lu::{BandLu, BandSource, FactorOptions, FactorsByRows};
-use crate::pivoted::block_band::with_band;
 use crate::tuning;
 use bandsolve_kernel::lockstep::Shared;
 use bandsolve_kernel::shared_band::{self, SharedBandFactors};
@@ -32,12 +31,6 @@ pub(crate) trait NarrowBand<T: Scalar>: Matrix<T> {
 impl<T: Scalar> NarrowBand<T> for Banded<'_, T> {
     fn as_band<R>(&self, _decision: &Decision, factor: impl FnOnce(&Banded<'_, T>) -> Result<R>) -> Result<R> {
         factor(self)
-    }
-}
-
-impl<T: Scalar> NarrowBand<T> for BlockTridiagonal<'_, T> {
-    fn as_band<R>(&self, decision: &Decision, factor: impl FnOnce(&Banded<'_, T>) -> Result<R>) -> Result<R> {
-        with_band(decision, self, factor)
     }
 }
 
@@ -82,9 +75,9 @@ fn widths(decision: &Decision) -> Option<(usize, usize)> {
 fn tasks<T: Scalar>(decision: &Decision, n_rhs: usize) -> Option<(usize, usize)> {
     let (lower, upper) = widths(decision)?;
     let (options, n, lanes) = (&decision.options, decision.shape.n(), least_count::<T>(decision.options.simd, false));
-    // The factors take no more memory than the right-hand sides and x.
+    // The factors take at most twice as much memory as the right-hand sides and x.
     let of_factors = SharedBandFactors::<T>::stride(lower, upper);
-    if n_rhs < tuning::MANY_RHS.max(lanes).max(of_factors / 2) {
+    if n_rhs < tuning::MANY_RHS.max(lanes).max(of_factors / 4) {
         return None;
     }
     let work = n_rhs.saturating_mul(n) / tuning::FACTORED_ROWS;

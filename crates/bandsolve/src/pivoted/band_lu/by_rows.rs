@@ -52,7 +52,7 @@ impl<T: Scalar> BandLu<T> {
         let (mut scales, mut sums, mut exchange) = (zeroed(n)?, zeroed(n)?, zeroed(n)?);
         scales.copy_from_slice(&self.scale);
         exchange.copy_from_slice(&self.exchange);
-        let mut numbers = array(n.checked_mul(stride).unwrap_or(usize::MAX), pool)?;
+        let mut numbers = array(n.saturating_mul(stride), pool)?;
         for (c, numbers) in numbers.chunks_exact_mut(stride).enumerate() {
             numbers.fill(T::ZERO);
             let (row, rest) = numbers.split_at_mut(lower + upper + 1);
