@@ -157,7 +157,7 @@ impl<T: Scalar> Job<T> for SharedBandSubstitution<'_, T> {
                 starts,
             };
             // SAFETY: `solve` checked that the group lies inside both arrays, and the size of the memory.
-            let checks = unsafe { group.solve::<V>(Buffer::new(y), Buffer::new(d)) };
+            let checks = unsafe { group.solve::<V>(GroupRows::new(y), GroupRows::new(d)) };
             large |= put_checks(
                 &checks,
                 (&starts, pairs),
@@ -171,15 +171,15 @@ impl<T: Scalar> Job<T> for SharedBandSubstitution<'_, T> {
 
 /// Rows of a group in memory: [`TOGETHER`] elements of each.
 #[derive(Clone, Copy)]
-struct Buffer<V: Lanes, E> {
+struct GroupRows<V: Lanes, E> {
     base: *mut V::Real,
     of: PhantomData<E>,
 }
 
 /// The rows of numbers of type `T`.
-type BufferOf<T, V> = Buffer<V, <T as Scalar>::Element<V>>;
+type GroupRowsOf<T, V> = GroupRows<V, <T as Scalar>::Element<V>>;
 
-impl<V: Lanes, E: Element<V>> Buffer<V, E> {
+impl<V: Lanes, E: Element<V>> GroupRows<V, E> {
     /// # Safety
     /// There is memory for all rows that the other functions are called for.
     #[inline(always)]
@@ -243,7 +243,11 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     /// # Safety
     /// All rows of the group lie inside both arrays. `y` has `tile` + lower + upper rows, and `d` has `tile` + lower.
     #[inline(always)]
-    unsafe fn solve<V: Lanes<Real = T::Real>>(&self, y: BufferOf<T, V>, d: BufferOf<T, V>) -> [Check<V>; TOGETHER] {
+    unsafe fn solve<V: Lanes<Real = T::Real>>(
+        &self,
+        y: GroupRowsOf<T, V>,
+        d: GroupRowsOf<T, V>,
+    ) -> [Check<V>; TOGETHER] {
         let (n, lower, q) = (self.factors.n(), self.factors.lower, self.factors.q());
         let tiles = n.div_ceil(self.tile);
         let rows_of = |t: usize| t * self.tile..((t + 1) * self.tile).min(n);
@@ -309,7 +313,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
         &self,
         from: (*const T, bool),
         rows: Range<usize>,
-        to: (&[BufferOf<T, V>], usize),
+        to: (&[GroupRowsOf<T, V>], usize),
     ) {
         let mut line = BandRun::line(0, (0, 1), (0, 0), 0);
         for run in self.runs(&rows, &mut line) {
@@ -337,7 +341,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
         (from, scaled): (*const T, bool),
         (index, count): (usize, usize),
         (row, step): (usize, isize),
-        (to, start): (&[BufferOf<T, V>], usize),
+        (to, start): (&[GroupRowsOf<T, V>], usize),
     ) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -358,7 +362,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     /// # Safety
     /// As for `stage`.
     #[inline(always)]
-    unsafe fn write<V: Lanes<Real = T::Real>>(&self, rows: Range<usize>, y: BufferOf<T, V>) {
+    unsafe fn write<V: Lanes<Real = T::Real>>(&self, rows: Range<usize>, y: GroupRowsOf<T, V>) {
         let mut line = BandRun::line(0, (0, 1), (0, 0), 0);
         for run in self.runs(&rows, &mut line) {
             for b in 0..run.blocks() {
@@ -384,7 +388,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
         &self,
         (index, count): (usize, usize),
         (row, step): (usize, isize),
-        (y, start): (BufferOf<T, V>, usize),
+        (y, start): (GroupRowsOf<T, V>, usize),
     ) {
         let mut block = [[T::Element::<V>::splat(T::Real::ZERO); TOGETHER]; STAGED_ROWS];
         // SAFETY: the caller's promise.
@@ -401,7 +405,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     /// # Safety
     /// The rows were written.
     #[inline(always)]
-    unsafe fn eliminate<V: Lanes<Real = T::Real>>(&self, c: usize, y: BufferOf<T, V>, at: usize) {
+    unsafe fn eliminate<V: Lanes<Real = T::Real>>(&self, c: usize, y: GroupRowsOf<T, V>, at: usize) {
         let (_, l, ..) = self.factors.row(c);
         let below = l.len().min(self.factors.n() - 1 - c);
         // SAFETY: the caller's promise.
@@ -435,7 +439,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     unsafe fn substitute<V: Lanes<Real = T::Real>>(
         &self,
         c: usize,
-        y: BufferOf<T, V>,
+        y: GroupRowsOf<T, V>,
         at: usize,
         checks: &mut [Check<V>; TOGETHER],
     ) {
@@ -467,7 +471,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     unsafe fn check<V: Lanes<Real = T::Real>>(
         &self,
         i: usize,
-        (x, d): (BufferOf<T, V>, BufferOf<T, V>),
+        (x, d): (GroupRowsOf<T, V>, GroupRowsOf<T, V>),
         start: usize,
         checks: &mut [Check<V>; TOGETHER],
     ) {
