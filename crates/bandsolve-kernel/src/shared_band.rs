@@ -135,18 +135,26 @@ impl<T: Scalar> Job<T> for SharedBandSubstitution<'_, T> {
     type Output = bool;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> bool {
-        let together = self.count.min(TOGETHER * V::W);
+        if self.count <= 2 * V::W { self.solve::<V, 2>() } else { self.solve::<V, TOGETHER>() }
+    }
+}
+
+impl<T: Scalar> SharedBandSubstitution<'_, T> {
+    /// Solve in groups of `K` vectors.
+    #[inline(always)]
+    fn solve<V: Lanes<Real = T::Real>, const K: usize>(self) -> bool {
+        let in_group = self.count.min(K * V::W);
         let pairs = T::COMPLEX && self.strides.row != 1;
-        let starts = vector_starts(together, V::W, pairs);
+        let starts = vector_starts::<K>(in_group, V::W, pairs);
         let tile = tile(self.factors.n(), self.rows);
         let y = self.memory.as_mut_ptr();
         let reach = self.factors.q();
-        let d = y.wrapping_add((tile + reach) * TOGETHER * T::Element::<V>::REALS * V::W);
+        let d = y.wrapping_add((tile + reach) * K * T::Element::<V>::REALS * V::W);
         let mut large = false;
-        for first in (0..self.count).step_by(together) {
+        for first in (0..self.count).step_by(in_group) {
             // The last group may overlap the group before, whose systems are then solved twice, with the same result.
-            let first = first.min(self.count - together);
-            let group = SharedBandGroup::<'_, T> {
+            let first = first.min(self.count - in_group);
+            let group = SharedBandGroup::<'_, T, K> {
                 factors: self.factors,
                 conj: self.conj,
                 rows: self.rows,
@@ -158,28 +166,24 @@ impl<T: Scalar> Job<T> for SharedBandSubstitution<'_, T> {
             };
             // SAFETY: `solve` checked that the group lies inside both arrays, and the size of the memory.
             let checks = unsafe { group.solve::<V>(GroupRows::new(y), GroupRows::new(d)) };
-            large |= put_checks(
-                &checks,
-                (&starts, pairs),
-                reach + 1,
-                [&mut self.errors[first..first + together], &mut self.sizes[first..first + together]],
-            );
+            let (errors, sizes) = (&mut self.errors[first..], &mut self.sizes[first..]);
+            large |= put_checks(&checks, (&starts, pairs), reach + 1, [errors, sizes]);
         }
         large
     }
 }
 
-/// Rows of a group in memory: [`TOGETHER`] elements of each.
+/// Rows of a group in memory: `K` elements of each.
 #[derive(Clone, Copy)]
-struct GroupRows<V: Lanes, E> {
+struct GroupRows<V: Lanes, E, const K: usize> {
     base: *mut V::Real,
     of: PhantomData<E>,
 }
 
 /// The rows of numbers of type `T`.
-type GroupRowsOf<T, V> = GroupRows<V, <T as Scalar>::Element<V>>;
+type GroupRowsOf<T, V, const K: usize> = GroupRows<V, <T as Scalar>::Element<V>, K>;
 
-impl<V: Lanes, E: Element<V>> GroupRows<V, E> {
+impl<V: Lanes, E: Element<V>, const K: usize> GroupRows<V, E, K> {
     /// # Safety
     /// There is memory for all rows that the other functions are called for.
     #[inline(always)]
@@ -190,21 +194,21 @@ impl<V: Lanes, E: Element<V>> GroupRows<V, E> {
     /// Element `k` of row `i`.
     #[inline(always)]
     fn at(self, i: usize, k: usize) -> *mut V::Real {
-        self.base.wrapping_add((i * TOGETHER + k) * E::REALS * V::W)
+        self.base.wrapping_add((i * K + k) * E::REALS * V::W)
     }
 
     /// # Safety
     /// The row was written.
     #[inline(always)]
-    unsafe fn load(self, i: usize) -> Group<E> {
+    unsafe fn load(self, i: usize) -> Group<E, K> {
         // SAFETY: the caller's promise.
-        unsafe { each!(k < TOGETHER, E::splat(V::Real::ZERO), E::load(self.at(i, k))) }
+        unsafe { each!(k < K, E::splat(V::Real::ZERO), E::load(self.at(i, k))) }
     }
 
     /// # Safety
     /// The row exists.
     #[inline(always)]
-    unsafe fn store(self, i: usize, group: Group<E>) {
+    unsafe fn store(self, i: usize, group: Group<E, K>) {
         for (k, element) in group.into_iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { element.store(self.at(i, k)) }
@@ -217,7 +221,7 @@ impl<V: Lanes, E: Element<V>> GroupRows<V, E> {
     /// The rows were written, and the others exist.
     #[inline(always)]
     unsafe fn shift(self, rows: Range<usize>, to: usize) {
-        let len = rows.len() * TOGETHER * E::REALS * V::W;
+        let len = rows.len() * K * E::REALS * V::W;
         // SAFETY: the caller's promise.
         unsafe { core::ptr::copy(self.at(rows.start, 0), self.at(to, 0), len) }
     }
@@ -225,7 +229,7 @@ impl<V: Lanes, E: Element<V>> GroupRows<V, E> {
 
 /// A group of right-hand sides.
 #[derive(Clone, Copy)]
-struct SharedBandGroup<'a, T: Scalar> {
+struct SharedBandGroup<'a, T: Scalar, const K: usize> {
     factors: &'a SharedBandFactors<T>,
     conj: bool,
     rows: &'a [BandRun],
@@ -234,10 +238,10 @@ struct SharedBandGroup<'a, T: Scalar> {
     rhs: *const T,
     out: *mut T,
     strides: Strides,
-    starts: [usize; TOGETHER],
+    starts: [usize; K],
 }
 
-impl<T: Scalar> SharedBandGroup<'_, T> {
+impl<T: Scalar, const K: usize> SharedBandGroup<'_, T, K> {
     /// Compute x of the group, and return the checks.
     ///
     /// # Safety
@@ -245,14 +249,14 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     #[inline(always)]
     unsafe fn solve<V: Lanes<Real = T::Real>>(
         &self,
-        y: GroupRowsOf<T, V>,
-        d: GroupRowsOf<T, V>,
-    ) -> [Check<V>; TOGETHER] {
+        y: GroupRowsOf<T, V, K>,
+        d: GroupRowsOf<T, V, K>,
+    ) -> [Check<V>; K] {
         let (n, lower, q) = (self.factors.n(), self.factors.lower, self.factors.q());
         let tiles = n.div_ceil(self.tile);
         let rows_of = |t: usize| t * self.tile..((t + 1) * self.tile).min(n);
         let after = |i: usize| (i + lower).min(n);
-        let mut checks = [Check::<V>::new(T::Real::ZERO); TOGETHER];
+        let mut checks = [Check::<V>::new(T::Real::ZERO); K];
         // SAFETY: the caller's promise. Row i of a tile that begins with row s is row i − s of the buffers.
         unsafe {
             for t in 0..tiles {
@@ -313,7 +317,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
         &self,
         from: (*const T, bool),
         rows: Range<usize>,
-        to: (&[GroupRowsOf<T, V>], usize),
+        to: (&[GroupRowsOf<T, V, K>], usize),
     ) {
         let mut line = BandRun::line(0, (0, 1), (0, 0), 0);
         for run in self.runs(&rows, &mut line) {
@@ -341,15 +345,15 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
         (from, scaled): (*const T, bool),
         (index, count): (usize, usize),
         (row, step): (usize, isize),
-        (to, start): (&[GroupRowsOf<T, V>], usize),
+        (to, start): (&[GroupRowsOf<T, V, K>], usize),
     ) {
         // SAFETY: the caller's promise.
         unsafe {
-            let block = load::<T, V>(from, (self.strides, &self.starts), (index, count));
+            let block = load::<T, V, K>(from, (self.strides, &self.starts), (index, count));
             for i in 0..count {
                 let row = row.wrapping_add_signed(step * i as isize);
                 let scale = V::splat(if scaled { self.factors.scales[row] } else { T::Real::ONE });
-                let group = each!(k < TOGETHER, T::Element::<V>::splat(T::Real::ZERO), block[i][k].scale(scale));
+                let group = each!(k < K, T::Element::<V>::splat(T::Real::ZERO), block[i][k].scale(scale));
                 for to in to {
                     to.store(row - start, group);
                 }
@@ -362,7 +366,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     /// # Safety
     /// As for `stage`.
     #[inline(always)]
-    unsafe fn write<V: Lanes<Real = T::Real>>(&self, rows: Range<usize>, y: GroupRowsOf<T, V>) {
+    unsafe fn write<V: Lanes<Real = T::Real>>(&self, rows: Range<usize>, y: GroupRowsOf<T, V, K>) {
         let mut line = BandRun::line(0, (0, 1), (0, 0), 0);
         for run in self.runs(&rows, &mut line) {
             for b in 0..run.blocks() {
@@ -388,15 +392,15 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
         &self,
         (index, count): (usize, usize),
         (row, step): (usize, isize),
-        (y, start): (GroupRowsOf<T, V>, usize),
+        (y, start): (GroupRowsOf<T, V, K>, usize),
     ) {
-        let mut block = [[T::Element::<V>::splat(T::Real::ZERO); TOGETHER]; STAGED_ROWS];
+        let mut block = [[T::Element::<V>::splat(T::Real::ZERO); K]; STAGED_ROWS];
         // SAFETY: the caller's promise.
         unsafe {
             for i in 0..count {
                 block[i] = y.load(row.wrapping_add_signed(step * i as isize) - start);
             }
-            store::<T, V>(&block, self.out, (self.strides, &self.starts), (index, count));
+            store::<T, V, K>(&block, self.out, (self.strides, &self.starts), (index, count));
         }
     }
 
@@ -405,7 +409,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     /// # Safety
     /// The rows were written.
     #[inline(always)]
-    unsafe fn eliminate<V: Lanes<Real = T::Real>>(&self, c: usize, y: GroupRowsOf<T, V>, at: usize) {
+    unsafe fn eliminate<V: Lanes<Real = T::Real>>(&self, c: usize, y: GroupRowsOf<T, V, K>, at: usize) {
         let (_, l, ..) = self.factors.row(c);
         let below = l.len().min(self.factors.n() - 1 - c);
         // SAFETY: the caller's promise.
@@ -423,7 +427,7 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
             for (r, l) in l[..below].iter().enumerate() {
                 let l = self.splat::<V>(*l);
                 let mut row = y.load(at + 1 + r);
-                for k in 0..TOGETHER {
+                for k in 0..K {
                     row[k] = l.neg_mul_add(pivot[k], row[k]);
                 }
                 y.store(at + 1 + r, row);
@@ -439,9 +443,9 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     unsafe fn substitute<V: Lanes<Real = T::Real>>(
         &self,
         c: usize,
-        y: GroupRowsOf<T, V>,
+        y: GroupRowsOf<T, V, K>,
         at: usize,
-        checks: &mut [Check<V>; TOGETHER],
+        checks: &mut [Check<V>; K],
     ) {
         let (.., recip, u) = self.factors.row(c);
         let below = u.len().min(self.factors.n() - 1 - c);
@@ -450,12 +454,12 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
             let mut x = y.load(at);
             for (j, u) in u[..below].iter().enumerate().rev() {
                 let (u, other) = (self.splat::<V>(*u), y.load(at + 1 + j));
-                for k in 0..TOGETHER {
+                for k in 0..K {
                     x[k] = u.neg_mul_add(other[k], x[k]);
                 }
             }
             let recip = self.splat::<V>(recip);
-            for k in 0..TOGETHER {
+            for k in 0..K {
                 x[k] = x[k] * recip;
                 checks[k].see_x(x[k].measure());
             }
@@ -471,9 +475,9 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
     unsafe fn check<V: Lanes<Real = T::Real>>(
         &self,
         i: usize,
-        (x, d): (GroupRowsOf<T, V>, GroupRowsOf<T, V>),
+        (x, d): (GroupRowsOf<T, V, K>, GroupRowsOf<T, V, K>),
         start: usize,
-        checks: &mut [Check<V>; TOGETHER],
+        checks: &mut [Check<V>; K],
     ) {
         let (n, lower) = (self.factors.n(), self.factors.lower);
         let (row, ..) = self.factors.row(i);
@@ -485,12 +489,12 @@ impl<T: Scalar> SharedBandGroup<'_, T> {
             for (k, entry) in row[first..end].iter().enumerate() {
                 let entry = self.splat::<V>(*entry);
                 let x = x.load(i + first + k - lower - start);
-                for k in 0..TOGETHER {
+                for k in 0..K {
                     residual[k] = entry.neg_mul_add(x[k], residual[k]);
                 }
             }
             let sum = V::splat(self.factors.sums[i]);
-            for k in 0..TOGETHER {
+            for k in 0..K {
                 checks[k].see_row(residual[k].measure(), sum, rhs[k].measure());
             }
         }

@@ -130,11 +130,11 @@ pub fn group<T: Scalar>(simd: Simd, count: usize) -> usize {
 /// The first system of each vector of a group of `count` systems. If the group has fewer systems than the vectors have lanes, the last vectors
 /// overlap, and their common systems are solved more than once, with the same result.
 #[inline(always)]
-pub(crate) fn vector_starts(count: usize, lanes: usize, pairs: bool) -> [usize; TOGETHER] {
+pub(crate) fn vector_starts<const K: usize>(count: usize, lanes: usize, pairs: bool) -> [usize; K] {
     // Vectors that are loaded in pairs hold systems alternately, and begin with the first two.
     let together = if pairs { 2 * lanes } else { lanes };
     each!(
-        k < TOGETHER,
+        k < K,
         0,
         if pairs { (k / 2 * together).min(count - together) + k % 2 } else { (k * lanes).min(count - together) }
     )
@@ -187,7 +187,7 @@ pub struct SharedSubstitution<'a, T: Scalar> {
 kernel!(SharedSubstitutionKernel: SharedSubstitution<'a> => bool);
 
 /// One row of a group of right-hand sides.
-pub(crate) type Group<E> = [E; TOGETHER];
+pub(crate) type Group<E, const K: usize> = [E; K];
 
 impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
     type Output = bool;
@@ -229,9 +229,9 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
 ///
 /// `pairs`: vectors that were loaded in pairs hold systems alternately.
 #[inline(always)]
-pub(crate) fn put_checks<V: Lanes>(
-    checks: &[Check<V>; TOGETHER],
-    (starts, pairs): (&[usize; TOGETHER], bool),
+pub(crate) fn put_checks<V: Lanes, const K: usize>(
+    checks: &[Check<V>; K],
+    (starts, pairs): (&[usize; K], bool),
     entries: usize,
     [errors, sizes]: [&mut [V::Real]; 2],
 ) -> bool {
@@ -285,7 +285,7 @@ impl<T: Scalar> SharedGroup<'_, T> {
             let (mut run, mut of_last) = (none, none);
             for j in (0..n).step_by(STAGED_ROWS) {
                 let rows = STAGED_ROWS.min(n - j);
-                let mut block = load::<T, V>(self.rhs, (self.strides, &self.starts), (j, rows));
+                let mut block = load::<T, V, TOGETHER>(self.rhs, (self.strides, &self.starts), (j, rows));
                 for i in 0..rows {
                     let step = &self.steps[j + i];
                     let (l, scale) = (self.splat::<V>(step.multiplier), V::splat(step.scale));
@@ -313,7 +313,7 @@ impl<T: Scalar> SharedGroup<'_, T> {
                     }
                 }
                 if !BUFFERED {
-                    store::<T, V>(&block, self.out, (self.strides, &self.starts), (j, rows));
+                    store::<T, V, TOGETHER>(&block, self.out, (self.strides, &self.starts), (j, rows));
                 }
             }
             // Row j holds y_{j−1}; `run` is y_{n−1}.
@@ -327,8 +327,8 @@ impl<T: Scalar> SharedGroup<'_, T> {
                 let mut block = [none; STAGED_ROWS];
                 let mut d = block;
                 if !BUFFERED {
-                    d = load::<T, V>(self.rhs, (self.strides, &self.starts), (j, rows));
-                    block = load::<T, V>(self.out, (self.strides, &self.starts), (j, rows));
+                    d = load::<T, V, TOGETHER>(self.rhs, (self.strides, &self.starts), (j, rows));
+                    block = load::<T, V, TOGETHER>(self.out, (self.strides, &self.starts), (j, rows));
                 }
                 for i in (0..rows).rev() {
                     let step = &self.steps[j + i];
@@ -368,7 +368,7 @@ impl<T: Scalar> SharedGroup<'_, T> {
                     }
                     (block[i], y, right, mid) = (left, of_before, mid, left);
                 }
-                store::<T, V>(&block, self.out, (self.strides, &self.starts), (j, rows));
+                store::<T, V, TOGETHER>(&block, self.out, (self.strides, &self.starts), (j, rows));
             }
             self.check::<V>(0, below, [last, mid, right], &mut checks);
             if PERIODIC {
@@ -389,8 +389,8 @@ impl<T: Scalar> SharedGroup<'_, T> {
     fn check<V: Lanes<Real = T::Real>>(
         &self,
         j: usize,
-        d: Group<T::Element<V>>,
-        [left, mid, right]: [Group<T::Element<V>>; 3],
+        d: Group<T::Element<V>, TOGETHER>,
+        [left, mid, right]: [Group<T::Element<V>, TOGETHER>; 3],
         checks: &mut [Check<V>; TOGETHER],
     ) {
         let [sub, diag, sup] = self.steps[j].row;
@@ -415,19 +415,19 @@ fn buffered<V: Lanes, E: Element<V>>(memory: *mut V::Real, j: usize, k: usize) -
 /// # Safety
 /// The rows are readable.
 #[inline(always)]
-pub(crate) unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>>(
+pub(crate) unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>, const K: usize>(
     from: *const T,
-    (strides, starts): (Strides, &[usize; TOGETHER]),
+    (strides, starts): (Strides, &[usize; K]),
     (j, rows): (usize, usize),
-) -> [Group<T::Element<V>>; STAGED_ROWS] {
+) -> [Group<T::Element<V>, K>; STAGED_ROWS] {
     let reals = T::Element::<V>::REALS;
-    let mut block = [[T::Element::<V>::splat(T::Real::ZERO); TOGETHER]; STAGED_ROWS];
+    let mut block = [[T::Element::<V>::splat(T::Real::ZERO); K]; STAGED_ROWS];
     // SAFETY: the caller's promise.
     unsafe {
         if strides.row != 1 {
             for i in 0..rows {
                 let row = from.add((j + i) * strides.row).cast::<T::Real>();
-                for k in (0..TOGETHER).step_by(reals) {
+                for k in (0..K).step_by(reals) {
                     let at = row.add(starts[k] * reals);
                     if T::COMPLEX {
                         // Four consecutive reals are two systems, of which each vector takes one.
@@ -441,7 +441,7 @@ pub(crate) unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>>(
             }
             return block;
         }
-        for k in 0..TOGETHER {
+        for k in 0..K {
             let at = from.add(starts[k] * strides.lane + j);
             if rows == STAGED_ROWS {
                 for i in (0..STAGED_ROWS).step_by(STAGED_ROWS / reals) {
@@ -471,10 +471,10 @@ pub(crate) unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>>(
 /// # Safety
 /// The rows are writable.
 #[inline(always)]
-pub(crate) unsafe fn store<T: Scalar, V: Lanes<Real = T::Real>>(
-    block: &[Group<T::Element<V>>; STAGED_ROWS],
+pub(crate) unsafe fn store<T: Scalar, V: Lanes<Real = T::Real>, const K: usize>(
+    block: &[Group<T::Element<V>, K>; STAGED_ROWS],
     to: *mut T,
-    (strides, starts): (Strides, &[usize; TOGETHER]),
+    (strides, starts): (Strides, &[usize; K]),
     (j, rows): (usize, usize),
 ) {
     let reals = T::Element::<V>::REALS;
@@ -483,7 +483,7 @@ pub(crate) unsafe fn store<T: Scalar, V: Lanes<Real = T::Real>>(
         if strides.row != 1 {
             for i in 0..rows {
                 let row = to.add((j + i) * strides.row).cast::<T::Real>();
-                for k in (0..TOGETHER).step_by(reals) {
+                for k in (0..K).step_by(reals) {
                     let at = row.add(starts[k] * reals);
                     if T::COMPLEX {
                         let ([a, b], [c, d]) = (block[i][k].columns(), block[i][k + 1].columns());
@@ -495,7 +495,7 @@ pub(crate) unsafe fn store<T: Scalar, V: Lanes<Real = T::Real>>(
             }
             return;
         }
-        for k in 0..TOGETHER {
+        for k in 0..K {
             let at = to.add(starts[k] * strides.lane + j);
             if rows == STAGED_ROWS {
                 for i in (0..STAGED_ROWS).step_by(STAGED_ROWS / reals) {

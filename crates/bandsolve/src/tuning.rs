@@ -13,8 +13,8 @@ pub(crate) const STORED_MAX_N: usize = 1 << 17;
 /// Number of rows that are solved with stored factors in the time in which one row is eliminated, for the number of threads that pay off.
 pub(crate) const FACTORED_ROWS: usize = 4;
 
-/// Smallest number of right-hand sides of a narrow band that are solved on lanes. On a Sapphire Rapids with AVX-512, 8 of them took 0.4 to 0.7 times as long as one by
-/// one (n = 256 and 10,000, 2 and 4 diagonals on each side), and 32 took 0.2 times as long.
+/// Smallest number of right-hand sides of a narrow band that are solved on lanes. On a Sapphire Rapids with AVX-512, 8 of them took 0.3 to 0.5
+/// times as long as one by one (n = 256 and 10,000, 2 and 4 diagonals on each side), and 32 took 0.2 times as long.
 pub(crate) const MANY_RHS: usize = 8;
 
 /// Largest number of rows of contiguous systems with one matrix whose right-hand sides are copied to a transposed buffer, which fits into the

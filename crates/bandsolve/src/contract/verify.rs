@@ -25,8 +25,8 @@ use std::sync::{Arc, OnceLock};
 /// The formula uses the smallest normal number if ‖x‖∞ is less, because smaller numbers have a relative error above ε.
 ///
 /// Methods with partitions on SIMD lanes, batches, `pivoted` for its first right-hand side, and many right-hand sides of a narrow band measure an
-/// upper bound of η while they write x, from a lower bound of ‖x‖∞. If this upper bound is too large, they measure η itself. All other methods measure η after the solve. The
-/// reported number is therefore never less than η, up to rounding.
+/// upper bound of η while they write x, from a lower bound of ‖x‖∞. If this upper bound is too large, they measure η itself. All other methods
+/// measure η after the solve. The reported number is therefore never less than η, up to rounding.
 ///
 /// # Examples
 /// ```

@@ -12,7 +12,7 @@ use crate::pivoted::band_lu::{BandLu, BandSource, FactorOptions, FactorsByRows};
 use crate::tuning;
 use bandsolve_kernel::lockstep::Shared;
 use bandsolve_kernel::shared_band::{self, SharedBandFactors};
-use bandsolve_kernel::shared_matrix::{SharedSystems, group, least_count};
+use bandsolve_kernel::shared_matrix::{SharedSystems, least_count};
 use bandsolve_kernel::spread::{group_spans, spread};
 use bandsolve_kernel::sweep::{COMPLEX_SLACK, bound};
 use bandsolve_kernel::tile::Strides;
@@ -76,9 +76,9 @@ fn tasks<T: Scalar>(decision: &Decision, n_rhs: usize) -> Option<(usize, usize)>
     let (lower, upper) = widths(decision)?;
     let (options, n, lanes) = (&decision.options, decision.shape.n(), least_count::<T>(decision.options.simd, false));
     // The factors take at most twice as much memory as the right-hand sides and x. Other methods than `pivoted` use all threads also for few
-    // right-hand sides, and only whole groups are faster.
+    // right-hand sides, and only two full vectors are faster.
     let of_factors = SharedBandFactors::<T>::stride(lower, upper);
-    let least = if decision.method == Method::Pivoted { lanes } else { group::<T>(options.simd, usize::MAX) };
+    let least = if decision.method == Method::Pivoted { lanes } else { 2 * lanes };
     if n_rhs < tuning::MANY_RHS.max(least).max(of_factors / 4) {
         return None;
     }
