@@ -132,12 +132,8 @@ pub fn group<T: Scalar>(simd: Simd, count: usize) -> usize {
 #[inline(always)]
 pub(crate) fn vector_starts<const K: usize>(count: usize, lanes: usize, pairs: bool) -> [usize; K] {
     // Vectors that are loaded in pairs hold systems alternately, and begin with the first two.
-    let together = if pairs { 2 * lanes } else { lanes };
-    each!(
-        k < K,
-        0,
-        if pairs { (k / 2 * together).min(count - together) + k % 2 } else { (k * lanes).min(count - together) }
-    )
+    let m = if pairs { 2 } else { 1 };
+    each!(k < K, 0, (k / m * m * lanes).min(count - m * lanes) + k % m)
 }
 
 /// Number of reals of memory with which contiguous right-hand sides of n rows are transposed only twice.

@@ -11,7 +11,7 @@ const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];
 fn solve<T: Scalar>(factor: &dyn Factor<T>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report, Error>) {
     let n_rhs = factor.shape().n_rhs("rhs", rhs.len()).unwrap();
     let mut x = vec![T::from_real(T::Real::NAN); rhs.len()];
-    // Whatever the scratch memory holds before: these bytes are NaN.
+    // Scratch memory may hold any numbers before a solve. These bytes are NaN.
     let mut memory = vec![0xff; factor.solve_scratch(n_rhs).unaligned_bytes_required()];
     let report = factor.solve_into_with(op, rhs, &mut x, PodStack::new(&mut memory));
     (x, report)

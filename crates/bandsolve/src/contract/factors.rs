@@ -167,8 +167,8 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     }
 
     /// Add a way to solve for many right-hand sides, if the method has none of its own.
-    pub fn for_many_rhs<S: ManyRhs<T, A> + 'static>(mut self, solver: Option<Box<S>>) -> Self {
-        self.many_rhs = self.many_rhs.or(solver.map(|solver| solver as Box<dyn ManyRhs<T, A>>));
+    pub fn for_many_rhs<S: ManyRhs<T, A> + 'static>(mut self, solver: impl FnOnce() -> Option<Box<S>>) -> Self {
+        self.many_rhs = self.many_rhs.or_else(|| Some(solver()? as Box<dyn ManyRhs<T, A>>));
         self
     }
 

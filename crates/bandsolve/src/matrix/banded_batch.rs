@@ -37,8 +37,8 @@ use std::borrow::Cow;
 /// One system is on each SIMD lane, and groups of systems are on each thread. With q = lower + upper, a solve takes per row about lower·q
 /// multiplications and additions, as many selections of pivot rows, and one reciprocal. It reads q + 2 words and writes one. No factors are
 /// stored. One matrix for all systems is factored once; a solve then takes 2·q + lower multiplications and additions per row, reads one word and
-/// writes one (from 1024 rows on, 3 and 2). Blocks of b rows are solved as bands with 2b − 1 diagonals on each side. Periodic bands are solved in the order 0, n − 1, 1, n − 2, …
-/// of their unknowns, as bands with twice as many diagonals, and periodic blocks as bands with 3b − 1.
+/// writes one (from 1024 rows on, 3 and 2). Blocks of b rows are solved as bands with 2b − 1 diagonals on each side. Periodic bands are solved in
+/// the order 0, n − 1, 1, n − 2, … of their unknowns, as bands with twice as many diagonals, and periodic blocks as bands with 3b − 1.
 ///
 /// # Errors
 /// The constructors return [`Error::Shape`] if the length of an array is wrong, or a system has too many diagonals. A solve returns the

@@ -36,8 +36,7 @@ use std::sync::Arc;
 pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) -> Result<Factors<T, Banded<'m, T>>> {
     let mut facts = Facts::pivoted(decision);
     let lu = Arc::new(BandLu::under_plan(decision, &a, &mut facts)?);
-    let on_lanes = BandOnLanes::new(decision, Some(&lu));
-    let factors = Factors::new(a, facts, OfBand(lu)).for_many_rhs(on_lanes);
+    let factors = Factors::new(a, facts, OfBand(lu.clone())).for_many_rhs(|| BandOnLanes::new(decision, Some(&lu)));
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 

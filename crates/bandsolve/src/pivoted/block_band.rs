@@ -37,8 +37,7 @@ pub(crate) fn factor<'m, T: Scalar>(
 ) -> Result<Factors<T, BlockTridiagonal<'m, T>>> {
     let mut facts = Facts::pivoted(decision);
     let lu = Arc::new(with_band(decision, &a, |band| BandLu::under_plan(decision, band, &mut facts))?);
-    let on_lanes = BandOnLanes::new(decision, Some(&lu));
-    let factors = Factors::new(a, facts, BlockBand(lu)).for_many_rhs(on_lanes);
+    let factors = Factors::new(a, facts, BlockBand(lu.clone())).for_many_rhs(|| BandOnLanes::new(decision, Some(&lu)));
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 

@@ -134,17 +134,17 @@ impl<T: Scalar, A: NarrowBand<T>> ManyRhs<T, A> for BandOnLanes<T> {
             return Ok(false);
         }
         let Some(lanes) = self.factors(factors.matrix(), op != Op::Plain)? else { return Ok(false) };
-        let (mut memory, stack) = outcome.stack.make_aligned_raw::<T::Real>(of_thread * threads, 64);
+        let (memory, stack) = outcome.stack.make_aligned_raw::<T::Real>(of_thread * threads, 64);
         let (errors, stack) = stack.make_raw::<T::Real>(n_rhs);
         let (sizes, stack) = stack.make_raw::<T::Real>(n_rhs);
         let conj = T::COMPLEX && op == Op::ConjTranspose;
         let out = &Shared::new(x);
         let (mut errors_left, mut sizes_left) = (&mut *errors, &mut *sizes);
-        let parts = group_spans(n_rhs, (least_count::<T>(simd, false), true), threads).map(|span| {
-            let (of_errors, of_sizes, buffer);
+        let spans = group_spans(n_rhs, (least_count::<T>(simd, false), true), threads);
+        let parts = memory.chunks_exact_mut(of_thread).zip(spans).map(|(buffer, span)| {
+            let (of_errors, of_sizes);
             (of_errors, errors_left) = core::mem::take(&mut errors_left).split_at_mut(span.len());
             (of_sizes, sizes_left) = core::mem::take(&mut sizes_left).split_at_mut(span.len());
-            (buffer, memory) = core::mem::take(&mut memory).split_at_mut(of_thread);
             (span, [of_errors, of_sizes], buffer)
         });
         let mut parts: SmallVec<[_; 8]> = parts.collect();
@@ -166,11 +166,13 @@ impl<T: Scalar, A: NarrowBand<T>> ManyRhs<T, A> for BandOnLanes<T> {
             return Ok(true);
         }
         for (column, (rhs, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
-            let mut result = Ok(bound::<T>(errors[column]));
-            if !result.as_ref().is_ok_and(|bound| *bound <= good::<T>()) {
+            let most = bound::<T>(errors[column]);
+            let result = if most <= good::<T>() {
+                Ok(most)
+            } else {
                 outcome.at_most = f64::INFINITY;
-                result = factors.refine_or_fall_back(op, (rhs, column * n), x, (outcome.report, &mut *stack));
-            }
+                factors.refine_or_fall_back(op, (rhs, column * n), x, (outcome.report, &mut *stack))
+            };
             match result {
                 Ok(eta) => outcome.report.push(eta),
                 Err(error) => outcome.failures.note(column, error),

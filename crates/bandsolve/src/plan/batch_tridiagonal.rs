@@ -63,11 +63,9 @@ impl<T: Scalar> TridiagonalSystems<'_, T> {
     fn shared(&self, op: Op) -> Result<Option<&SharedMatrixFactors<T>>> {
         let options = &self.options;
         let usual = options.has_usual_pivots() && self.a.is_periodic() == self.a.has_corners();
-        if !self.a.is_shared()
-            || !usual
-            || self.a.count()
-                < shared_matrix::least_count::<T>(options.sweep_simd(), self.a.layout() == Layout::Interleaved)
-        {
+        let interleaved = self.a.layout() == Layout::Interleaved;
+        let enough = self.a.count() >= shared_matrix::least_count::<T>(options.sweep_simd(), interleaved);
+        if !self.a.is_shared() || !usual || !enough {
             return Ok(None);
         }
         let transposed = op != Op::Plain;

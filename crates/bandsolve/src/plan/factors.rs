@@ -88,8 +88,8 @@ by_type! {
         |(decision, a)| Ok(Box::new(tridiagonal(decision, a)?));
     /// [`banded`]
     pub(super) struct OfBanded<'p, 'm>: (&'p Decision, Arc<Banded<'m, T>>) => Boxed<'m, T> =
-        |(decision, a)| Ok(Box::new(banded(decision, a)?.for_many_rhs(BandOnLanes::new(decision, None))));
+        |(decision, a)| Ok(Box::new(banded(decision, a)?.for_many_rhs(|| BandOnLanes::new(decision, None))));
     /// [`block_tridiagonal`]
     pub(super) struct OfBlockTridiagonal<'p, 'm>: (&'p Decision, Arc<BlockTridiagonal<'m, T>>) => Boxed<'m, T> =
-        |(decision, a)| Ok(Box::new(block_tridiagonal(decision, a)?.for_many_rhs(BandOnLanes::new(decision, None))));
+        |(decision, a)| Ok(Box::new(block_tridiagonal(decision, a)?.for_many_rhs(|| BandOnLanes::new(decision, None))));
 }
