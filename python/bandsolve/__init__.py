@@ -18,6 +18,7 @@ one matrix, many solves         `factor`, `factor_tridiagonal`, `factor_banded`,
 splines and smoothing           `bandsolve.interpolate.CubicSpline`, `bandsolve.smooth`
 Poisson problems on boxes       `bandsolve.poisson`: `solve`, `Solver`
 eigenvalues                     `bandsolve.eigen`: `eigsh`, `eigs`, `eigh_tridiagonal`
+systems larger than memory      `bandsolve.out_of_core`; import it by its own name
 over MPI ranks                  `bandsolve.mpi`; import it by its own name
 any sparse matrix               `bandsolve.sparse`: `gmres` and others, `Preconditioner`, `forest`
 inside JAX programs             `bandsolve.jax`, with derivatives; import it by its own name

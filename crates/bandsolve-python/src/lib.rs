@@ -16,6 +16,7 @@ mod gpu;
 mod interrupt;
 mod memory;
 mod options;
+mod out_of_core;
 mod poisson;
 mod read;
 mod report;
@@ -58,6 +59,8 @@ mod _bandsolve {
     use super::memory::free_memory;
     #[pymodule_export]
     use super::options::{get_num_threads, instruction_set, methods, set_num_threads};
+    #[pymodule_export]
+    use super::out_of_core::PyPieceSolver;
     #[pymodule_export]
     use super::poisson::PyPoissonPlan;
     #[pymodule_export]

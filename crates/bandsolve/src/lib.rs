@@ -127,6 +127,7 @@ pub mod memory;
 mod method;
 mod methods;
 mod operator;
+pub mod out_of_core;
 mod partition;
 mod pivoted;
 mod plan;

@@ -228,3 +228,7 @@ pub(crate) const BASIS_VECTORS: usize = 32;
 /// Number of right-hand sides, and of rows, whose backward errors are measured together.
 pub(crate) const RHS_TOGETHER: usize = 64;
 pub(crate) const ROWS_TOGETHER: usize = 128;
+
+/// Number of rows of a partition of a system that is larger than memory. Its arrays fit into the second-level cache, and the coarse system, which
+/// is in memory, has 1/2048 of the rows.
+pub(crate) const OUT_OF_CORE_PARTITION_ROWS: usize = 4096;
