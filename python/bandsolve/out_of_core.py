@@ -1,7 +1,6 @@
 """Tridiagonal systems that are larger than memory.
 
-The arrays are in files: `.npy` files, which NumPy maps into memory, or datasets of h5py or zarr. The solver reads them twice, piece by piece, and
-writes x once.
+The arrays are in files: `.npy` files, or datasets of h5py or zarr. The solver reads them twice, piece by piece, and writes x once.
 
 >>> import os, tempfile
 >>> import numpy as np, bandsolve.out_of_core
@@ -17,10 +16,11 @@ The command ``python -m bandsolve.out_of_core sub.npy diag.npy sup.npy rhs.npy -
 
 import hashlib
 import json
+import operator
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
 import numpy as np
 
@@ -30,7 +30,7 @@ __all__ = ["solve_tridiagonal"]
 
 # Number of seconds between two states in the file `checkpoint`.
 _SECONDS = 30
-# Number of rows that tell one system from another.
+# Number of rows that a checkpoint compares.
 _SAMPLES = 64
 
 
@@ -43,7 +43,8 @@ def solve_tridiagonal(sub, diag, sup, rhs, out, *, piece_rows=1 << 20, checkpoin
     ----------
     sub : path, array or number
         The n - 1 entries below the diagonal: ``sub[i]`` is in row i + 1. Either the path of an ``.npy`` file, or any object with a `shape`, a `dtype`
-        and slices: a NumPy array, an array of `numpy.memmap`, a dataset of h5py or zarr. A number is the entry of every row.
+        and slices: a NumPy array, an array of `numpy.memmap`, a dataset of h5py or zarr. A number is the entry of every row. Paths are faster
+        than `numpy.memmap`.
     diag : path, array or number
         The n entries on the diagonal.
     sup : path, array or number
@@ -51,31 +52,35 @@ def solve_tridiagonal(sub, diag, sup, rhs, out, *, piece_rows=1 << 20, checkpoin
     rhs : path or array
         The right-hand side, with n entries.
     out : path or array
-        Where x is written: the path of an ``.npy`` file, or any object with a `shape`, a `dtype` and assignment to slices. The file appears when x is
-        complete. Until then its name ends in ``.part``. `out` must not be one of the other arrays.
+        The path of an ``.npy`` file for x, or any object with a `shape`, a `dtype` and assignment to slices. The file appears when x is complete. Until
+        then its name ends in ``.part``. `out` must not be one of the other arrays.
     piece_rows : int, default 1048576
-        Number of rows in memory. The function needs about 14 words for each of them, and n / 150 words more. The result does not depend on it.
+        Number of rows in memory, a multiple of 4096 for best use. The function needs about 12 words for each of them, and n / 60 words more. x does
+        not depend on it.
     checkpoint : path, optional
-        A file for the state of the solve, written every 30 seconds, and when the solve is interrupted. If the file exists, the solve continues from it. The
-        function deletes it at the end.
+        A file for the state of the solve, written every 30 seconds, and when an exception such as KeyboardInterrupt ends the call. If the file exists,
+        the solve continues from it. The function deletes it at the end, and after errors that another call would repeat. `out` must be a path.
     progress : callable, optional
-        Called as ``progress(done, total)`` after each piece, with numbers of rows in all passes over the system.
+        Called as ``progress(done, total)`` after each piece, with numbers of rows in all passes over the system. `total` grows if x must be
+        corrected.
 
     Returns
     -------
     bandsolve.Report
-        How the system was solved, and the backward error of x.
+        How the system was solved, and an upper bound of the backward error of x.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        The matrix is singular, or the backward error is too large.
+        The matrix is singular, or the backward error is too large. No file `out` appears. If `out` is an array, it holds the last x.
     ValueError
-        An array has the wrong shape, or holds NaN or infinity. The checkpoint belongs to another system.
+        An array has the wrong shape, or contains NaN or infinity. `out` or `checkpoint` is also an input. The checkpoint belongs to another system.
+    TypeError
+        An argument has no numbers, or `out` cannot store those of x.
     OSError
         A file cannot be read or written.
     MemoryError
-        Memory for the pieces is not free.
+        There is not enough memory for the pieces. Pass a smaller `piece_rows`.
 
     See Also
     --------
@@ -83,15 +88,19 @@ def solve_tridiagonal(sub, diag, sup, rhs, out, *, piece_rows=1 << 20, checkpoin
 
     Notes
     -----
-    Each 4096 rows are reduced to two equations between their first and last unknowns and those beside them. These equations are a banded system
-    with n / 2048 unknowns, which is solved in memory. A second pass computes the other unknowns and measures the backward error. If it is too large,
-    the solver repeats both passes for the residual. Rows are read and written by a thread of its own, while others compute.
+    The rows are divided into partitions of 4096. The first pass reduces each partition to two equations between its first and its last unknown and
+    the nearest unknowns of the partitions beside it. These equations are a banded system with n / 2048 unknowns, which is solved in memory. The
+    second pass computes the other unknowns and measures the backward error. If it is too large, the solver repeats both passes for the residual, at most
+    three times. A separate thread reads and writes while the other threads compute.
 
-    The numbers are computed in the type that NumPy gives for all arrays together: single or double precision, real or complex.
+    The solver computes in single precision if all arrays are in single or half precision, otherwise in double precision, and in complex numbers if any
+    argument is complex.
+
+    A checkpoint belongs to the sizes and times of the files and to the numbers in 64 rows. Other changes of arrays are not detected.
 
     Examples
     --------
-    A right-hand side in an array that is mapped into memory, a checkpoint, and x in a file:
+    A right-hand side in an array that is mapped into memory, and a checkpoint:
 
     >>> import os, tempfile
     >>> import numpy as np, bandsolve.out_of_core
@@ -101,59 +110,78 @@ def solve_tridiagonal(sub, diag, sup, rhs, out, *, piece_rows=1 << 20, checkpoin
     ...     report = bandsolve.out_of_core.solve_tridiagonal(
     ...         1.0, 4.0, 1.0, rhs, os.path.join(folder, "x.npy"), piece_rows=100_000, checkpoint=os.path.join(folder, "state"),
     ...         progress=lambda done, total: print(f"{done / total:.0%}", end=" "))
-    ...     print()
-    ...     print(np.load(os.path.join(folder, "x.npy"), mmap_mode="r")[150_000], os.listdir(folder))
-    16% 33% 49% 50% 66% 83% 99% 100%
-    1.0 ['rhs.npy', 'x.npy']
+    ...     print(np.load(os.path.join(folder, "x.npy"))[150_000], sorted(os.listdir(folder)))
+    16% 33% 50% 66% 83% 100% 1.0 ['rhs.npy', 'x.npy']
     """
-    system = _System(sub, diag, sup, rhs)
-    saved, state = _saved(checkpoint, system)
-    with _target(out, system, checkpoint, saved) as x, ThreadPoolExecutor(1) as disk:
-        solver = _bandsolve.PieceSolver(np.empty(0, system.dtype), system.n, int(piece_rows), state)
-        _run(solver, system, x, disk, _Checkpoint(checkpoint, system, solver, x), progress)
-        report = solver.report()
-    if checkpoint is not None:
-        with suppress(FileNotFoundError):
-            os.remove(checkpoint)
+    piece_rows = operator.index(piece_rows)
+    if piece_rows < 1:
+        raise ValueError(f"piece_rows is {piece_rows}, expected at least 1")
+    with closing(_System(sub, diag, sup, rhs)) as system:
+        _check_distinct(system, out, checkpoint)
+        saved = None if checkpoint is None else _Checkpoint(checkpoint, system, out)
+        state = saved.load() if saved else None
+        solver = _bandsolve.PieceSolver(np.empty(0, system.dtype), system.n, piece_rows, state)
+        with _target(out, system, saved, state is not None) as x, ThreadPoolExecutor(1) as disk:
+            try:
+                _run(solver, system, x, disk, saved, progress)
+            except BaseException:
+                if saved:
+                    saved.save(solver, x)
+                raise
+            try:
+                report = solver.report()
+            except np.linalg.LinAlgError:
+                if saved:
+                    saved.forget()
+                raise
+    if saved:
+        saved.forget()
     return report
 
 
-def _run(solver, system, x, disk, checkpoint, progress):
-    """Take all pieces. The thread `disk` reads the next piece and writes x of the last one, in the order of the calls."""
-    # While `advancing` is a piece, the solver may have taken it although its x is not written.
-    ahead = written = advancing = None
+def _run(solver, system, x, disk, saved, progress):
+    """Process all pieces. The thread `disk` reads the next piece and writes x of the last one, in the order of the calls."""
+    ahead = written = unwritten = None
     try:
         while (piece := solver.next_piece()) is not None:
             rows, following, (reads_x, writes_x), (done, total) = piece
             here = ahead or disk.submit(system.read, rows)
-            before = disk.submit(lambda rows=rows: np.array(x[slice(*rows)])) if reads_x else None
+            before = disk.submit(x.__getitem__, slice(*rows)) if reads_x else None
             ahead = disk.submit(system.read, following) if following[0] < following[1] else None
             arrays = here.result()
-            before = before.result() if reads_x else None
-            advancing = piece
-            values = solver.advance(*arrays, before)
+            values = np.array(before.result(), system.dtype) if reads_x else np.empty(rows[1] - rows[0], system.dtype)
+            if saved and reads_x and not writes_x and rows[0] == 0:
+                # States before this one are not valid for a corrected x.
+                saved.save(solver, x)
+            unwritten = (piece, values) if writes_x else None
+            try:
+                solver.advance(*arrays, values)
+            except (np.linalg.LinAlgError, ValueError):
+                if saved:
+                    saved.forget()
+                raise
+            del here, arrays
             if writes_x:
                 if written is not None:
                     written.result()
-                written = disk.submit(_write, x, rows, values)
-            advancing = None
-            checkpoint.save_sometimes(written)
+                written = disk.submit(x.__setitem__, slice(*rows), values)
+                if not following[0] < following[1]:
+                    written.result()
+            unwritten = None
+            if saved and time.monotonic() - saved.last > _SECONDS:
+                if written is not None:
+                    written.result()
+                saved.save(solver, x)
             if progress is not None:
                 progress(done + rows[1] - rows[0], total)
+        _flush(x)
+    except BaseException:
+        # After Ctrl-C the solver may have processed a piece whose x is not written.
+        if unwritten is not None and solver.next_piece() != unwritten[0]:
+            written = disk.submit(x.__setitem__, slice(*unwritten[0][0]), unwritten[1])
         if written is not None:
             written.result()
-        _flush(x)
-    except (np.linalg.LinAlgError, ValueError):
-        # The same error would end the solve again.
         raise
-    except BaseException:
-        if advancing in (None, solver.next_piece()):
-            checkpoint.save(written)
-        raise
-
-
-def _write(x, rows, values):
-    x[slice(*rows)] = values
 
 
 def _flush(x):
@@ -163,47 +191,111 @@ def _flush(x):
         flush()
 
 
+class _File:
+    """An `.npy` file of one dimension, read and written by slices."""
+
+    def __init__(self, path, mode="rb"):
+        self.path = os.fspath(path)
+        self._file = open(path, mode)
+        try:
+            version = np.lib.format.read_magic(self._file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            self.shape, _, self.dtype = read(self._file)
+        except ValueError as error:
+            self._file.close()
+            raise ValueError(f"{self.path} is not an .npy file: {error}") from None
+        self._start = self._file.tell()
+        size = os.fstat(self._file.fileno()).st_size
+        if self.dtype.hasobject or size < self._start + int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize:
+            self._file.close()
+            raise ValueError(f"{self.path} is incomplete, or does not contain numbers")
+
+    @classmethod
+    def create(cls, path, dtype, n):
+        """Create a file with memory on the disk for n numbers."""
+        with open(path, "wb") as file:
+            np.lib.format.write_array_header_1_0(file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (n,)})
+            size = file.tell() + n * dtype.itemsize
+            if hasattr(os, "posix_fallocate") and size > file.tell():
+                file.flush()
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
+        return cls(path, "r+b")
+
+    def __getitem__(self, rows):
+        self._file.seek(self._start + rows.start * self.dtype.itemsize)
+        part = np.empty(rows.stop - rows.start, self.dtype)
+        bytes_read = self._file.readinto(part.view(np.uint8).data)
+        if bytes_read != part.nbytes:
+            raise OSError(f"{self.path} ended while it was read")
+        return part
+
+    def __setitem__(self, rows, values):
+        self._file.seek(self._start + rows.start * self.dtype.itemsize)
+        self._file.write(values.view(np.uint8).data)
+
+    def flush(self):
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self):
+        self._file.close()
+
+
 class _System:
     """The arrays of a system, and their type."""
 
     def __init__(self, sub, diag, sup, rhs):
-        arrays = {"sub": sub, "diag": diag, "sup": sup, "rhs": rhs}
-        self.arrays = {name: _opened(name, array) for name, array in arrays.items()}
+        self.arrays = {name: _opened(name, array) for name, array in [("sub", sub), ("diag", diag), ("sup", sup), ("rhs", rhs)]}
         rhs = self.arrays["rhs"]
-        if np.ndim(rhs) != 1:
-            raise ValueError(f"rhs has the shape {tuple(np.shape(rhs))}, expected one dimension")
-        self.n = n = rhs.shape[0]
-        for name, length in [("sub", n - 1), ("diag", n), ("sup", n - 1)]:
-            shape = tuple(np.shape(self.arrays[name]))
+        if len(rhs.shape) != 1:
+            raise ValueError(f"rhs has the shape {tuple(rhs.shape)}, expected one dimension")
+        self.n = rhs.shape[0]
+        for name, length in [("sub", self.n - 1), ("diag", self.n), ("sup", self.n - 1)]:
+            shape = tuple(self.arrays[name].shape)
             if shape not in [(), (max(length, 0),)]:
-                raise ValueError(f"{name} has the shape {shape}, expected ({max(length, 0)},)")
-        dtypes = [array.dtype for array in self.arrays.values() if np.shape(array) != ()]
-        numbers = [complex(array) for array in self.arrays.values() if np.shape(array) == ()]
-        dtype = np.result_type(*dtypes, *(number if number.imag else number.real for number in numbers))
-        single = dtype in (np.float32, np.complex64)
-        self.dtype = np.dtype(np.complex64 if single else np.complex128) if dtype.kind == "c" else np.dtype(np.float32 if single else np.float64)
-        if dtype.kind not in "biufc":
-            raise TypeError(f"the arrays have the type {dtype}, expected numbers")
+                hint = ". Entries outside of the matrix must be left out" if shape == (self.n,) else ""
+                raise ValueError(f"{name} has the shape {shape}, expected ({max(length, 0)},){hint}")
+        arrays = [array for array in self.arrays.values() if array.shape]
+        numbers = [array[()] for array in self.arrays.values() if not array.shape]
+        single = all(array.dtype.kind in "fc" and array.dtype.itemsize <= (8 if array.dtype.kind == "c" else 4) for array in arrays)
+        is_complex = any(array.dtype.kind == "c" for array in arrays) or any(np.imag(number) for number in numbers)
+        self.dtype = np.result_type(np.float32 if single else np.float64, np.complex64 if is_complex else np.float32)
+
+    def close(self):
+        """Close the files."""
+        for array in self.arrays.values():
+            if isinstance(array, _File):
+                array.close()
 
     def read(self, rows):
         """Read rows of the four arrays. The entries outside of the matrix are zero."""
         first, end = rows
-        return [self._part("sub", first - 1, end - 1), self._part("diag", first, end), self._part("sup", first, end), self._part("rhs", first, end)]
+        return [self._part("sub", first - 1, end - 1), *(self._part(name, first, end) for name in ("diag", "sup", "rhs"))]
 
     def _part(self, name, first, end):
         array = self.arrays[name]
+        if not array.shape:
+            return np.full(end - first, array[()] if self.dtype.kind == "c" else np.real(array[()]), self.dtype)
+        low, high = max(first, 0), min(end, array.shape[0])
+        values = array[low:high]
+        if isinstance(values, np.ma.MaskedArray):
+            raise ValueError(f"{name} is a masked array")
+        if (low, high) == (first, end) and values.dtype == self.dtype and isinstance(array, _File):
+            return values
         part = np.zeros(end - first, self.dtype)
-        if np.shape(array) == ():
-            part[:] = array
-        else:
-            low, high = max(first, 0), min(end, array.shape[0])
-            part[low - first : high - first] = array[low:high]
+        part[low - first : high - first] = values
         return part
 
-    def fingerprint(self):
-        """A digest of some rows, which tells whether a checkpoint belongs to these arrays."""
-        digest = hashlib.sha256(f"{self.n} {self.dtype}".encode())
-        for row in sorted({self.n * k // _SAMPLES for k in range(_SAMPLES)} | {self.n - 1} if self.n else ()):
+    def fingerprint(self, out):
+        """A digest of the files and of some rows, which tells whether a checkpoint belongs to this call."""
+        digest = hashlib.sha256(f"{self.n} {self.dtype} {os.path.realpath(out)}".encode())
+        for array in self.arrays.values():
+            if isinstance(array, _File):
+                info = os.stat(array.path)
+                digest.update(f"{info.st_size} {info.st_mtime_ns}".encode())
+        for row in sorted({self.n * k // _SAMPLES for k in range(_SAMPLES)} | {self.n - 1}) if self.n else ():
             for part in self.read((row, row + 1)):
                 digest.update(part.tobytes())
         return digest.hexdigest()
@@ -214,81 +306,122 @@ def _is_path(value):
 
 
 def _opened(name, array):
-    """Map a file into memory, and leave other arrays as they are."""
+    """Open a file, and leave other arrays as they are."""
     if _is_path(array):
-        opened = np.load(array, mmap_mode="r")
-        if not isinstance(opened, np.ndarray):
-            raise ValueError(f"{name}: {os.fspath(array)} is not an .npy file")
-        return opened
-    return array if hasattr(array, "shape") and hasattr(array, "dtype") else np.asarray(array)
+        path, array = array, _File(array)
+        if not array.shape:
+            array.close()
+            array = np.load(path)
+    elif isinstance(array, np.ndarray) or not (hasattr(array, "shape") and hasattr(array, "dtype")):
+        array = _bandsolve.as_array(array)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"{name} has the type {array.dtype}, expected numbers")
+    if not array.shape and not np.isfinite(array[()]):
+        raise ValueError(f"{name} is not finite")
+    return array
+
+
+def _part_of(path):
+    return os.fspath(path) + ".part"
+
+
+def _check_distinct(system, out, checkpoint):
+    """Raise ValueError if an output is also an input or another output."""
+    if checkpoint is not None and not _is_path(out):
+        raise ValueError("checkpoint needs the path of a file as out")
+    inputs = {}
+    for name, array in system.arrays.items():
+        path = getattr(array, "path", None) or getattr(array, "filename", None)
+        if isinstance(path, (str, os.PathLike)):
+            inputs[os.path.realpath(path)] = name
+        if isinstance(array, np.ndarray) and isinstance(out, np.ndarray) and np.may_share_memory(array, out):
+            raise ValueError(f"out shares memory with {name}")
+    outputs = [path for output in (out, checkpoint) if output is not None and _is_path(output) for path in (output, _part_of(output))]
+    real = [os.path.realpath(path) for path in outputs]
+    for path, name in zip(real, outputs):
+        if path in inputs:
+            raise ValueError(f"{os.fspath(name)} is also {inputs[path]}. Choose another name for the output")
+    if len(set(real)) < len(real):
+        raise ValueError(f"out and checkpoint are the same file or differ by .part only: {os.fspath(out)}, {os.fspath(checkpoint)}")
 
 
 @contextmanager
-def _target(out, system, checkpoint, saved):
+def _target(out, system, saved, continues):
     """The array for x. A file has its name only when it is complete."""
     if not _is_path(out):
-        if tuple(np.shape(out)) != (system.n,) or not np.can_cast(system.dtype, out.dtype, "same_kind"):
-            raise ValueError(f"out has the shape {tuple(np.shape(out))} and the type {out.dtype}, expected ({system.n},) and {system.dtype}")
+        if not (hasattr(out, "shape") and hasattr(out, "dtype")):
+            raise TypeError("out is not an array, and not a path")
+        if tuple(out.shape) != (system.n,):
+            raise ValueError(f"out has the shape {tuple(out.shape)}, expected ({system.n},)")
+        if not np.can_cast(system.dtype, out.dtype, "safe"):
+            raise TypeError(f"out has the type {out.dtype}, which cannot store {system.dtype}")
+        if isinstance(out, np.ndarray) and not out.flags.writeable:
+            raise ValueError("out is read-only")
         yield out
         return
-    part = os.fspath(out) + ".part"
-    x = np.lib.format.open_memmap(part, mode="r+" if saved else "w+", dtype=system.dtype, shape=(system.n,))
+    part = _part_of(out)
+    if continues:
+        try:
+            x = _File(part, "r+b")
+            fits = x.shape == (system.n,) and x.dtype == system.dtype
+        except (OSError, ValueError):
+            fits = False
+        if not fits:
+            raise ValueError(f"{part} does not belong to the checkpoint {os.fspath(saved.path)}. Delete the checkpoint to start again")
+    else:
+        x = _File.create(part, system.dtype, system.n)
     try:
-        if x.shape != (system.n,) or x.dtype != system.dtype:
-            raise ValueError(f"{part} does not belong to the checkpoint {checkpoint}. Delete both to start again")
         yield x
     except BaseException:
-        del x
+        x.close()
         # Without its state, a part of x is of no use.
-        if checkpoint is None or not os.path.exists(checkpoint):
+        if saved is None or not os.path.exists(saved.path):
             os.remove(part)
         raise
-    del x
+    x.close()
     os.replace(part, out)
 
 
-def _saved(checkpoint, system):
-    """Whether there is a checkpoint, and the state in it."""
-    if checkpoint is None or not os.path.exists(checkpoint):
-        return False, None
-    with open(checkpoint, "rb") as file:
-        try:
-            header = json.loads(file.readline())
-            same = header["system"] == system.fingerprint()
-        except (ValueError, KeyError, TypeError):
-            raise ValueError(f"{checkpoint} is not a checkpoint of bandsolve") from None
-        if not same:
-            raise ValueError(f"the checkpoint {checkpoint} belongs to another system. Delete it to start again")
-        return True, file.read()
-
-
 class _Checkpoint:
-    """Writes the state of a solver to a file, if there is one."""
+    """The state of a solver in a file."""
 
-    def __init__(self, path, system, solver, x):
-        self.path, self.solver, self.x = path, solver, x
-        self.header = None if path is None else json.dumps({"system": system.fingerprint()}).encode() + b"\n"
+    def __init__(self, path, system, out):
+        self.path, self.fingerprint = path, system.fingerprint(out)
         self.last = time.monotonic()
+        self.useful = True
 
-    def save_sometimes(self, written):
-        if self.path is not None and time.monotonic() - self.last > _SECONDS:
-            self.save(written)
+    def load(self):
+        """The state in the file, or None if there is no file."""
+        if not os.path.exists(self.path):
+            return None
+        with open(self.path, "rb") as file:
+            try:
+                fingerprint = json.loads(file.readline())["system"]
+            except (ValueError, KeyError, TypeError):
+                raise ValueError(f"{os.fspath(self.path)} is not a checkpoint of bandsolve") from None
+            if fingerprint != self.fingerprint:
+                raise ValueError(f"the checkpoint {os.fspath(self.path)} belongs to another system. Delete it to start again")
+            return file.read()
 
-    def save(self, written):
+    def save(self, solver, x):
         """Save the state, after x is on the disk."""
-        if self.path is None:
+        if not self.useful:
             return
-        if written is not None:
-            written.result()
-        _flush(self.x)
-        part = os.fspath(self.path) + ".part"
+        _flush(x)
+        part = _part_of(self.path)
         with open(part, "wb") as file:
-            file.write(self.header)
-            file.write(self.solver.state())
+            file.write(json.dumps({"system": self.fingerprint}).encode() + b"\n")
+            file.write(solver.state())
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, self.path)
         self.last = time.monotonic()
+
+    def forget(self):
+        """Delete the file, which is of no use any more."""
+        self.useful = False
+        with suppress(FileNotFoundError):
+            os.remove(self.path)
 
 
 def _main(arguments=None):
@@ -307,26 +440,33 @@ def _main(arguments=None):
     args = parser.parse_args(arguments)
 
     def number(text):
-        try:
-            return float(text)
-        except ValueError:
-            return text
+        for kind in (float, complex):
+            with suppress(ValueError):
+                return kind(text)
+        return text
 
-    started = time.monotonic()
+    started, first = time.monotonic(), None
 
     def progress(done, total):
-        if sys.stderr.isatty():
-            rate = done / max(time.monotonic() - started, 1e-9)
-            print(f"\r{done / total:4.0%}  {rate:.2e} rows/s, {(total - done) / rate:.0f} s left ", end="", file=sys.stderr, flush=True)
+        nonlocal first
+        if first is None:
+            first = done, time.monotonic()
+        elif sys.stderr.isatty():
+            rate = (done - first[0]) / max(time.monotonic() - first[1], 1e-9)
+            print(f"\r{done / total:4.0%}, {rate:.2e} rows/s, {(total - done) / rate:.0f} s left ", end="", file=sys.stderr, flush=True)
 
     try:
         report = solve_tridiagonal(
             *map(number, [args.sub, args.diag, args.sup]), args.rhs, args.out, piece_rows=args.piece_rows, checkpoint=args.checkpoint, progress=progress
         )
-    except (OSError, ValueError, MemoryError, np.linalg.LinAlgError) as error:
+    except (OSError, ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted" if args.checkpoint is None else "interrupted. The same command continues")
     seconds = time.monotonic() - started
-    print(f"\rsolved in {seconds:.1f} s, backward error {report.backward_error:.1e} after {report.refinement_steps} refinement steps")
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    print(f"solved in {seconds:.1f} s, backward error {report.backward_error:.1e} after {report.refinement_steps} refinement steps")
 
 
 if __name__ == "__main__":

@@ -108,13 +108,61 @@ def test_errors(tmp_path):
         solve(sub, diag, sup, rhs[:, None])
     with pytest.raises(ValueError, match="out has the shape"):
         solve(sub, diag, sup, rhs, out=np.empty(3))
-    with pytest.raises(ValueError, match="out has the shape"):
+    with pytest.raises(TypeError, match="cannot store"):
         solve(sub, diag * 1j, sup, rhs, out=np.empty(N))
+    with pytest.raises(TypeError, match="cannot store"):
+        solve(sub, diag, sup, rhs, out=np.empty(N, np.float32))
+    with pytest.raises(TypeError, match="out is not an array"):
+        solve(sub, diag, sup, rhs, out=[0.0] * N)
+    frozen = np.empty(N)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        solve(sub, diag, sup, rhs, out=frozen)
+    with pytest.raises(ValueError, match="masked"):
+        solve(sub, np.ma.masked_less(diag, 0), sup, rhs)
+    with pytest.raises(ValueError, match="sub is not finite"):
+        solve(np.nan, diag, sup, rhs)
+    with pytest.raises(TypeError, match="sub has the type object"):
+        solve(None, diag, sup, rhs)
+    for rows in (0, -1):
+        with pytest.raises(ValueError, match="piece_rows"):
+            out_of_core.solve_tridiagonal(sub, diag, sup, rhs, np.empty(N), piece_rows=rows)
+    bad = sub.copy()
+    bad[7776] = np.inf
+    with pytest.raises(ValueError, match="sub.*7776"):
+        solve(bad, diag, sup, rhs)
     with pytest.raises(TypeError, match="expected numbers"):
         solve(sub, diag, sup, np.array(["a"] * N))
     with pytest.raises(FileNotFoundError):
         solve(tmp_path / "none.npy", diag, sup, rhs)
     assert os.listdir(tmp_path) == []
+
+
+def test_outputs_are_not_inputs(tmp_path):
+    paths = saved(tmp_path, random_system(N, np.float64))
+    before = paths[3].read_bytes()
+    for out, checkpoint in [(paths[3], None), (tmp_path / "x.npy", paths[0]), (tmp_path / "x.npy", tmp_path / "x.npy.part")]:
+        with pytest.raises(ValueError, match="also rhs|also sub|the same file"):
+            out_of_core.solve_tridiagonal(*paths, out, checkpoint=checkpoint)
+    mapped = np.load(paths[3], mmap_mode="r+")
+    with pytest.raises(ValueError, match="also rhs"):
+        out_of_core.solve_tridiagonal(*paths[:3], mapped, paths[3])
+    with pytest.raises(ValueError, match="shares memory with rhs"):
+        out_of_core.solve_tridiagonal(*paths[:3], mapped, mapped)
+    with pytest.raises(ValueError, match="checkpoint needs"):
+        out_of_core.solve_tridiagonal(*paths, np.empty(N), checkpoint=tmp_path / "state")
+    assert paths[3].read_bytes() == before and len(os.listdir(tmp_path)) == 4
+
+
+def test_files_that_are_not_arrays(tmp_path):
+    sub, diag, sup, rhs = saved(tmp_path, random_system(N, np.float64))
+    (tmp_path / "text").write_text("1 2 3")
+    with pytest.raises(ValueError, match="not an .npy file"):
+        out_of_core.solve_tridiagonal(sub, tmp_path / "text", sup, rhs, tmp_path / "x.npy")
+    rhs.write_bytes(rhs.read_bytes()[:-8])
+    with pytest.raises(ValueError, match="incomplete"):
+        out_of_core.solve_tridiagonal(sub, diag, sup, rhs, tmp_path / "x.npy")
+    assert not (tmp_path / "x.npy").exists()
 
 
 class Stop(Exception):
@@ -160,10 +208,22 @@ def test_checkpoints_of_others(tmp_path):
         with pytest.raises(ValueError, match="belongs to another system"):
             call(*others)
     state = checkpoint.read_bytes()
-    for wrong in [b"", b"{}\n", state[:200]]:
+    for wrong in [b"", b"{}\n", state[:200], state[:-1]]:
         checkpoint.write_bytes(wrong)
-        with pytest.raises((ValueError, OSError)):
+        with pytest.raises(ValueError, match="not a checkpoint|cannot be used"):
             call(*arrays)
+    checkpoint.write_bytes(state)
+    os.remove(tmp_path / "x.npy.part")
+    with pytest.raises(ValueError, match="x.npy.part does not belong to"):
+        call(*arrays)
+
+
+def test_a_checkpoint_of_an_error_is_deleted(tmp_path):
+    sub, diag, sup, rhs = random_system(N, np.float64)
+    diag[20_000] = np.nan
+    with pytest.raises(ValueError, match="20000"):
+        out_of_core.solve_tridiagonal(sub, diag, sup, rhs, tmp_path / "x.npy", piece_rows=8192, checkpoint=tmp_path / "state")
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_disk_that_fails(tmp_path):

@@ -1,39 +1,37 @@
 //! Tridiagonal systems that are larger than memory.
 //!
 //! The arrays of such a system are in files, or wherever the caller can read rows from. [`OutOfCoreSolver`] says which rows it needs next, and the
-//! caller passes them. The solver reads the system twice, and x is written once:
+//! caller passes them. The solver needs the whole system twice, and computes x once:
 //!
-//! ```text
-//! 1. reduce       each 4096 rows become two equations between their first and last unknowns and those beside them
-//! 2. coarse       these equations are a banded system with n/2048 unknowns, which is in memory
-//! 3. substitute   the other unknowns of each 4096 rows
-//! ```
+//! 1. *Reduce*: the rows are divided into partitions of 4096. Each partition becomes two equations between its first and its last unknown, the last
+//!    unknown of the partition before it and the first unknown of the partition after it.
+//! 2. *Solve the coarse system*: these equations are a banded system with n/2048 unknowns. It is in memory.
+//! 3. *Substitute*: compute the other unknowns of each partition, and measure the backward error.
 //!
-//! Elimination exchanges rows, and fails only for a singular matrix. The backward error of x is measured in step 3. If it is too large, the three
-//! steps are repeated for the residual, which reads the system twice more.
+//! If the backward error is too large, the solver repeats the three steps for the residual, at most three times, and corrects x.
 //!
 //! # Cost
 //!
-//! | what | per row |
+//! | what | words of memory for each unknown |
 //! | --- | --- |
-//! | read | 8 words in two passes |
-//! | written | 1 word |
-//! | memory | 1/150 of a word, and the rows of a piece |
+//! | read by the caller | 8, in two passes |
+//! | written by the caller | 1 |
+//! | memory | 1/60, and the rows of a piece |
 //!
-//! The arithmetic takes less time than the disk. The result is the same, bit for bit, for any size of the pieces and any number of threads.
+//! The result is the same, bit for bit, for any size of the pieces and any number of threads.
 //!
 //! # Source
 //!
-//! Reduction to the first and last unknowns of partitions: C. Klein, R. Strzodka, ICPP 2021 (RPTS). Three candidates for each pivot instead of
-//! two are necessary for partitions whose inner part is singular.
+//! C. Klein, R. Strzodka, ICPP 2021 (RPTS) have the reduction to the first and last unknowns of partitions. `docs/math/out-of-core.md` has the equations.
 
 mod partition;
 mod state;
 
 use crate::contract::refine::{StoppingRule, tolerable};
-use crate::contract::verify::check_finite;
+use crate::contract::verify::{attention, check_finite};
 use crate::contract::{Factor, Report};
 use crate::error::{Error, Result, check_len};
+use crate::interrupt;
 use crate::matrix::Banded;
 use crate::memory::{allocate, zeroed};
 use crate::method::Method;
@@ -43,7 +41,8 @@ use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::spread::{RowsOf, spread};
 use bandsolve_kernel::{RealScalar, Scalar, threads};
 use core::ops::Range;
-use partition::{CoarseRow, Partition, PartitionRows};
+use partition::{CoarseRow, Elimination, Partition, PartitionRows};
+use std::sync::Arc;
 
 /// Rows of a tridiagonal system that are in memory.
 ///
@@ -89,7 +88,7 @@ pub struct OutOfCorePiece {
 /// A solver of A·x = d for a tridiagonal A that is larger than memory.
 ///
 /// # Examples
-/// The caller's loop, here with arrays in memory instead of files:
+/// The loop of the caller, here with arrays in memory instead of files:
 /// ```
 /// use bandsolve::out_of_core::{OutOfCoreSolver, PieceRows};
 /// let n = 100_000;
@@ -97,9 +96,9 @@ pub struct OutOfCorePiece {
 /// let mut x = vec![0.0; n];
 /// let mut solver = OutOfCoreSolver::new(n, 20_000)?;
 /// while let Some(piece) = solver.next_piece() {
-///     let rows = piece.rows.clone();
-///     let part = PieceRows { sub: &sub[rows.clone()], diag: &diag[rows.clone()], sup: &sup[rows.clone()], rhs: &rhs[rows.clone()] };
-///     solver.advance(part, &mut x[rows])?;
+///     let rows = piece.rows;
+///     let [sub, diag, sup, rhs] = [&sub, &diag, &sup, &rhs].map(|array| &array[rows.clone()]);
+///     solver.advance(PieceRows { sub, diag, sup, rhs }, &mut x[rows])?;
 /// }
 /// let report = solver.report()?;
 /// assert!(report.backward_error < 1e-15);
@@ -109,23 +108,26 @@ pub struct OutOfCorePiece {
 ///
 /// # Interrupted solves
 /// [`write_state`](Self::write_state) saves the solver between two pieces, and [`read_state`](Self::read_state) continues from there in another
-/// process. What was computed of x must have been stored before the state.
+/// process. Store x before you store the state.
 #[derive(Debug)]
-pub struct OutOfCoreSolver<T> {
+pub struct OutOfCoreSolver<T: Scalar> {
     partitions: Partitions,
-    /// Number of partitions of a piece.
-    of_piece: usize,
+    partitions_per_piece: usize,
     progress: Progress,
     /// Two rows for each partition.
     coarse: Vec<CoarseRow<T>>,
     rhs: Vec<T>,
+    /// How each partition is eliminated.
+    eliminations: Vec<Elimination>,
     /// x in the first and the last row of each partition, before the correction.
     ends: Vec<T>,
     /// The correction of `ends`.
     correction: Vec<T>,
+    /// The largest of the corrected `ends`.
+    largest_end: T::Real,
 }
 
-/// The rows of all partitions. The last one also has the rest.
+/// The rows of all partitions. The last partition also contains the remaining rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Partitions {
     n: usize,
@@ -154,9 +156,33 @@ struct Progress {
     /// The next partition.
     next: usize,
     finished: bool,
-    /// The largest backward error of this step so far, and of the step before.
-    error: f64,
+    /// What was measured of x in this step so far.
+    measured: Measured,
+    /// The backward error of the step before.
     error_before: f64,
+}
+
+/// What is measured of x.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Measured {
+    /// The largest backward error of a row.
+    error: f64,
+    /// The largest |xᵢ|, in a part of the complex numbers.
+    largest: f64,
+    /// The largest |dᵢ| / Σⱼ|aᵢⱼ|.
+    ratio: f64,
+}
+
+impl Measured {
+    const NOTHING: Self = Self { error: 0.0, largest: 0.0, ratio: 0.0 };
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            error: self.error.max_nan(other.error),
+            largest: self.largest.max_nan(other.largest),
+            ratio: self.ratio.max_nan(other.ratio),
+        }
+    }
 }
 
 /// The work on a piece.
@@ -166,43 +192,46 @@ struct PieceWork<'a, T: Scalar> {
     piece: PieceRows<'a, T>,
     ends: &'a [T],
     correction: &'a [T],
-    /// The largest coarse unknown, with its correction.
-    coarse_norm: T::Real,
+    largest_end: T::Real,
 }
 
 impl<T: Scalar> PieceWork<'_, T> {
-    /// Compute the coarse equations of partition k or its x. Returns the backward error of x.
+    /// Compute the coarse equations of partition k or its x.
     fn partition(
         &self,
         k: usize,
-        memory: &mut [T],
-        (coarse, rhs): (&mut [CoarseRow<T>; 2], &mut [T; 2]),
+        scratch: &mut [T],
+        (coarse, rhs, elimination): (&mut [CoarseRow<T>; 2], &mut [T; 2], &mut Elimination),
         x: &mut [T],
-    ) -> Result<f64> {
+    ) -> Result<Measured> {
         let (rows, first) = (self.all.rows(k..k + 1), self.next.rows.start);
-        let from = PartitionRows {
+        let part = PartitionRows {
             system: self.piece.part(rows.start - first..rows.end - first),
             x: self.next.reads_x.then_some(&*x),
-            around: beside(self.ends, k),
+            neighbours: neighbours(self.ends, k),
             at_end: [k == 0, k + 1 == self.all.count],
         };
-        let mut partition = Partition::stage(memory, from)?;
+        let mut partition = Partition::stage(scratch, part)?;
         let singular = |i| Error::Singular { row: rows.start + i };
         if !self.next.writes_x {
-            let equations = partition.reduce().map_err(singular)?;
+            let equations;
+            (equations, *elimination) = partition.reduce().map_err(singular)?;
             (*coarse, *rhs) = (equations.map(|equation| equation.0), equations.map(|equation| equation.1));
-            return Ok(0.0);
+            return Ok(Measured::NOTHING);
         }
-        let [before, after] = beside(self.correction, k);
+        let [before, after] = neighbours(self.correction, k);
         let known = [before, self.correction[2 * k], self.correction[2 * k + 1], after];
-        x.copy_from_slice(&partition.substitute(known).map_err(singular)?[..rows.len()]);
-        let largest = x.iter().fold(self.coarse_norm, |most, v| most.max_nan(peak(*v)));
-        partition.error(largest.to_f64())
+        x.copy_from_slice(&partition.substitute(*elimination, known).map_err(singular)?[..rows.len()]);
+        let largest = x.iter().fold(self.largest_end, |most, v| most.max_nan(peak(*v))).to_f64();
+        Ok(Measured { error: partition.error(largest)?, largest, ratio: partition.largest_ratio() })
     }
 }
 
 impl<T: Scalar> OutOfCoreSolver<T> {
-    /// Create a solver for n unknowns that takes about `piece_rows` rows at a time: a multiple of 4096, at least 4096, and at most n.
+    /// Create a solver for n unknowns.
+    ///
+    /// A piece has `piece_rows` rows, rounded down to a multiple of 4096, but at least 4096. The last piece can have up to 4095 rows more. If n is smaller, all
+    /// rows are one piece.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -213,18 +242,20 @@ impl<T: Scalar> OutOfCoreSolver<T> {
             substitutes: false,
             next: 0,
             finished: n == 0,
-            error: 0.0,
+            measured: Measured::NOTHING,
             error_before: f64::INFINITY,
         };
         let rows = 2 * partitions.count;
         Ok(Self {
             partitions,
-            of_piece: (piece_rows / OUT_OF_CORE_PARTITION_ROWS).max(1),
+            partitions_per_piece: (piece_rows / OUT_OF_CORE_PARTITION_ROWS).max(1),
             progress,
             coarse: allocate(rows, [T::ZERO; 4])?,
             rhs: zeroed(rows)?,
+            eliminations: allocate(partitions.count, Elimination::Exchanges)?,
             ends: zeroed(rows)?,
             correction: zeroed(rows)?,
+            largest_end: T::Real::ZERO,
         })
     }
 
@@ -234,19 +265,27 @@ impl<T: Scalar> OutOfCoreSolver<T> {
     }
 
     /// The partitions of the piece that begins with partition `first`.
-    fn of_piece(&self, first: usize) -> Range<usize> {
-        first..first.saturating_add(self.of_piece).min(self.partitions.count)
+    fn piece_partitions(&self, first: usize) -> Range<usize> {
+        first..first.saturating_add(self.partitions_per_piece).min(self.partitions.count)
     }
 
     /// The rows that the next call of [`advance`](Self::advance) needs, or `None` at the end.
     pub fn next_piece(&self) -> Option<OutOfCorePiece> {
-        let Progress { steps, substitutes, finished, .. } = self.progress;
-        let of = self.of_piece(self.progress.next);
-        let [rows, following] = [of.clone(), self.of_piece(of.end)].map(|of| self.partitions.rows(of));
+        let Progress { steps, substitutes, finished, next, .. } = self.progress;
+        let partitions = self.piece_partitions(next);
+        let [rows, following] =
+            [partitions.clone(), self.piece_partitions(partitions.end)].map(|of| self.partitions.rows(of));
         let passes = 2 * steps + usize::from(substitutes);
         let done = passes.saturating_mul(self.n()).saturating_add(rows.start);
         let total = (2 * steps + 2).saturating_mul(self.n());
-        (!finished).then_some(OutOfCorePiece { rows, following, reads_x: steps > 0, writes_x: substitutes, done, total })
+        (!finished).then_some(OutOfCorePiece {
+            rows,
+            following,
+            reads_x: steps > 0,
+            writes_x: substitutes,
+            done,
+            total,
+        })
     }
 
     /// Work on the rows of [`next_piece`](Self::next_piece). At the end of the solve, the call does nothing.
@@ -258,133 +297,144 @@ impl<T: Scalar> OutOfCoreSolver<T> {
     /// All threads work on the piece. The last piece of a pass that reduces also solves the coarse system.
     ///
     /// # Errors
-    /// `Shape`; `NotFinite` with the row as the index; `Singular` with a row where elimination found only zeros; `OutOfMemory`. The
-    /// same piece can be passed again.
+    /// - `Shape`; `NotFinite` with the row as the index; `OutOfMemory`; `Interrupted`. The same rows can be passed again. If the piece reads x, pass the
+    ///   earlier x again, too, because the call may have changed it.
+    /// - `Singular` with a row where elimination found only zeros.
+    /// - `NotConverged` if numbers overflow.
     pub fn advance(&mut self, piece: PieceRows<'_, T>, x: &mut [T]) -> Result<()> {
         let Some(next) = self.next_piece() else { return Ok(()) };
-        self.check(&next, piece, x)?;
-        let error = self.work(&next, piece, x)?;
-        let (before, end) = (self.progress, self.of_piece(self.progress.next).end);
-        let error = before.error.max_nan(error);
+        interrupt::check()?;
+        check(&next, self.n(), piece, x)?;
+        let measured = self.progress.measured.and(self.work(&next, piece, x)?);
+        let (before, end) = (self.progress, self.piece_partitions(self.progress.next).end);
         self.progress = match end == self.partitions.count {
-            false => Progress { next: end, error, ..before },
-            true if next.writes_x => self.after_step(error),
+            false => Progress { next: end, measured, ..before },
+            true if next.writes_x => self.after_step(measured),
             true => {
                 self.solve_coarse()?;
-                Progress { substitutes: true, next: 0, error: 0.0, ..before }
+                Progress { substitutes: true, next: 0, measured: Measured::NOTHING, ..before }
             }
         };
         Ok(())
     }
 
-    /// `Err` if an array has the wrong length or an entry that is not finite.
-    fn check(&self, next: &OutOfCorePiece, piece: PieceRows<'_, T>, x: &[T]) -> Result<()> {
-        let len = next.rows.len();
-        for (name, array) in
-            [("sub", piece.sub), ("diag", piece.diag), ("sup", piece.sup), ("rhs", piece.rhs), ("x", x)]
-        {
-            check_len(name, len, array.len())?;
-        }
-        let (first, last) = (usize::from(next.rows.start == 0), usize::from(next.rows.end == self.n()));
-        check_finite("sub", &piece.sub[first..], next.rows.start + first)?;
-        check_finite("diag", piece.diag, next.rows.start)?;
-        check_finite("sup", &piece.sup[..len - last], next.rows.start)?;
-        check_finite("rhs", piece.rhs, next.rows.start)?;
-        if next.reads_x { check_finite("x", x, next.rows.start) } else { Ok(()) }
-    }
-
-    /// Reduce or substitute in the partitions of a piece. Returns the largest backward error.
-    fn work(&mut self, next: &OutOfCorePiece, piece: PieceRows<'_, T>, x: &mut [T]) -> Result<f64> {
-        let (of, all) = (self.of_piece(self.progress.next), self.partitions);
-        let mut outcomes = allocate(of.len(), Ok(0.0))?;
-        let places = 2 * of.start..2 * of.end;
-        let corrected = self.ends.iter().zip(&self.correction).map(|(end, correction)| peak(*end + *correction));
-        let coarse_norm = corrected.fold(T::Real::ZERO, RealScalar::max_nan);
-        let work = PieceWork {
-            all,
-            next,
-            piece,
-            ends: &self.ends,
-            correction: &self.correction,
-            coarse_norm,
-        };
+    /// Reduce or substitute in the partitions of a piece.
+    fn work(&mut self, next: &OutOfCorePiece, piece: PieceRows<'_, T>, x: &mut [T]) -> Result<Measured> {
+        let (partitions, all) = (self.piece_partitions(self.progress.next), self.partitions);
+        let mut outcomes = allocate(partitions.len(), Ok(Measured::NOTHING))?;
+        let coarse_rows = 2 * partitions.start..2 * partitions.end;
+        let (ends, correction) = (&self.ends[..], &self.correction[..]);
+        let work = PieceWork { all, next, piece, ends, correction, largest_end: self.largest_end };
         let out = (
-            (RowsOf(&mut self.coarse[places.clone()], 2), RowsOf(&mut self.rhs[places], 2)),
-            (RowsOf(x, OUT_OF_CORE_PARTITION_ROWS), RowsOf(&mut outcomes, 1)),
+            (RowsOf(&mut self.coarse[coarse_rows.clone()], 2), RowsOf(&mut self.rhs[coarse_rows], 2)),
+            (
+                RowsOf(&mut self.eliminations[partitions.clone()], 1),
+                (RowsOf(x, OUT_OF_CORE_PARTITION_ROWS), RowsOf(&mut outcomes, 1)),
+            ),
         );
-        spread(tasks(threads::count(), next.rows.len()), of, out, &|of, ((coarse, rhs), (mut x, outcomes))| {
-            let most = all.rows(of.clone()).len().min(2 * OUT_OF_CORE_PARTITION_ROWS);
-            let mut memory = zeroed(Partition::<T>::words(most));
+        let tasks = tasks(threads::count(), next.rows.len());
+        spread(tasks, partitions, out, &|of, ((coarse, rhs), (eliminations, (mut x, outcomes)))| {
+            let longest = all.rows(of.clone()).len().min(2 * OUT_OF_CORE_PARTITION_ROWS);
+            let mut scratch = zeroed(Partition::<T>::words(longest));
             let coarse = coarse.0.as_chunks_mut().0.iter_mut().zip(rhs.0.as_chunks_mut().0);
-            for ((k, coarse), outcome) in of.zip(coarse).zip(outcomes.0) {
+            for (((k, (coarse, rhs)), elimination), outcome) in of.zip(coarse).zip(eliminations.0).zip(outcomes.0) {
                 let (x_of, rest) = core::mem::take(&mut x.0).split_at_mut(all.rows(k..k + 1).len());
                 x.0 = rest;
-                let memory = memory.as_mut().map_err(|error| error.clone());
-                *outcome = memory.and_then(|memory| work.partition(k, memory, coarse, x_of));
+                let scratch = scratch.as_mut().map_err(|error| error.clone());
+                *outcome = scratch.and_then(|scratch| work.partition(k, scratch, (coarse, rhs, elimination), x_of));
             }
         });
-        outcomes.into_iter().try_fold(0.0_f64, |most, error| Ok(most.max_nan(error?)))
+        outcomes.into_iter().try_fold(Measured::NOTHING, |all, measured| Ok(all.and(measured?)))
     }
 
     /// Compute the correction of the coarse unknowns.
     fn solve_coarse(&mut self) -> Result<()> {
         // Row 2k contains unknowns 2k − 1 to 2k + 2, and so does row 2k + 1.
-        let (n, wide) = (self.coarse.len(), 5);
-        let mut bands = zeroed(n * wide)?;
+        let (n, diagonals) = (self.coarse.len(), 5);
+        let mut bands = zeroed(n * diagonals)?;
         for (i, row) in self.coarse.iter().enumerate() {
             for (j, v) in (i / 2 * 2..).zip(row).filter(|(j, _)| (1..=n).contains(j)).map(|(j, v)| (j - 1, v)) {
-                bands[j * wide + 2 + i - j] = *v;
+                bands[j * diagonals + 2 + i - j] = *v;
             }
         }
         let coarse = Banded::from_vec(n, 2, 2, bands)?;
         let plan = Plan::once(coarse.shape());
-        let rows = |row: usize| self.partitions.rows(row / 2..row / 2 + 1);
         let solved = plan.factor_owned(coarse).and_then(|factor| factor.solve_into(&self.rhs, &mut self.correction));
         match solved {
             // The backward error of the whole x decides.
-            Ok(_) | Err(Error::NotConverged { .. }) => Ok(()),
+            Ok(_) | Err(Error::NotConverged { .. }) => {}
             Err(Error::Singular { row }) => {
-                Err(Error::Singular { row: if row % 2 == 0 { rows(row).start } else { rows(row).end - 1 } })
+                let rows = self.partitions.rows(row / 2..row / 2 + 1);
+                return Err(Error::Singular { row: if row % 2 == 0 { rows.start } else { rows.end - 1 } });
             }
             // Coarse equations overflowed.
             Err(Error::NotFinite { .. }) => {
-                Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps: self.progress.steps })
+                let refinement_steps = self.progress.steps;
+                return Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps });
             }
-            Err(other) => Err(other),
+            Err(other) => return Err(other),
         }
+        self.measure_ends();
+        Ok(())
+    }
+
+    /// Compute `largest_end`.
+    fn measure_ends(&mut self) {
+        let corrected = self.ends.iter().zip(&self.correction).map(|(end, correction)| peak(*end + *correction));
+        self.largest_end = corrected.fold(T::Real::ZERO, RealScalar::max_nan);
     }
 
     /// The progress after x of all rows is computed.
-    fn after_step(&mut self, error: f64) -> Progress {
-        let (before, rule) = (self.progress, StoppingRule::contract::<T>());
+    fn after_step(&mut self, measured: Measured) -> Progress {
+        let (before, rule, error) = (self.progress, StoppingRule::contract::<T>(), measured.error);
         self.ends.iter_mut().zip(&self.correction).for_each(|(end, correction)| *end += *correction);
         let good = error <= rule.goal || !error.is_finite();
-        let finished = good || before.steps == rule.max_steps || error >= before.error_before;
-        let next = Progress { substitutes: false, next: 0, finished, error, ..before };
-        if finished { next } else { Progress { steps: before.steps + 1, error_before: error, ..next } }
+        let finished = good || before.steps >= rule.max_steps || error >= before.error_before;
+        let next = Progress { substitutes: false, next: 0, finished, measured, ..before };
+        if finished {
+            next
+        } else {
+            Progress { steps: before.steps + 1, error_before: error, measured: Measured::NOTHING, ..next }
+        }
     }
 
     /// The report after the last piece.
     ///
-    /// `backward_error` is measured with the largest of the coarse unknowns and of the unknowns of a partition instead of ‖x‖∞, so it may be greater than the
-    /// backward error.
+    /// `backward_error` is an upper bound: it contains the largest of the unknowns of a partition and of the coarse unknowns instead of ‖x‖∞.
     ///
     /// # Errors
-    /// `NotConverged` if the backward error is too large, also before the last piece.
+    /// `NotConverged` if the backward error is too large. x is then what the last step computed. Before the last piece, the backward error is NaN.
     pub fn report(&self) -> Result<Report> {
-        let Progress { steps, finished, error, .. } = self.progress;
+        let Progress { steps, finished, measured: Measured { error, largest, ratio }, .. } = self.progress;
         if !finished || !(error <= tolerable::<T>()) {
             let backward_error = if finished { error } else { f64::NAN };
             return Err(Error::NotConverged { backward_error, refinement_steps: steps });
         }
-        let reason = "out of core: the system was read in pieces";
-        let report = Report::external(Method::Rpts, reason, Some(&[error]));
-        Ok(Report { refinement_steps: steps, ..report })
+        let report = Report::external(Method::Rpts, "partitions of 4096 rows, read in pieces", Some(&[error]));
+        // An upper bound of the reciprocal condition number, see `rcond_from_size`.
+        let rcond = (largest > 0.0 && ratio > 0.0).then_some(ratio / largest);
+        let attention = attention(T::Real::EPSILON.to_f64(), rcond, error, None).map(Arc::from);
+        Ok(Report { refinement_steps: steps, attention, ..report })
     }
 }
 
-/// The values of two unknowns for each partition that are beside partition k.
-fn beside<T: Scalar>(ends: &[T], k: usize) -> [T; 2] {
-    let get = |place: Option<usize>| place.and_then(|place| ends.get(place).copied()).unwrap_or(T::ZERO);
+/// `Err` if an array has the wrong length or an entry that is not finite.
+fn check<T: Scalar>(next: &OutOfCorePiece, n: usize, piece: PieceRows<'_, T>, x: &[T]) -> Result<()> {
+    let (Range { start, end }, len) = (next.rows.clone(), next.rows.len());
+    for (name, array) in [("sub", piece.sub), ("diag", piece.diag), ("sup", piece.sup), ("rhs", piece.rhs), ("x", x)] {
+        check_len(name, len, array.len())?;
+    }
+    // The first entry of `sub` and the last one of `sup` are outside of the matrix.
+    let (first, last) = (usize::from(start == 0), usize::from(end == n));
+    check_finite("sub", &piece.sub[first..], start + first)?;
+    check_finite("diag", piece.diag, start)?;
+    check_finite("sup", &piece.sup[..len - last], start)?;
+    check_finite("rhs", piece.rhs, start)?;
+    if next.reads_x { check_finite("x", x, start) } else { Ok(()) }
+}
+
+/// The last coarse unknown of the partition before partition k, and the first one of the partition after it.
+fn neighbours<T: Scalar>(coarse: &[T], k: usize) -> [T; 2] {
+    let get = |place: Option<usize>| place.and_then(|place| coarse.get(place).copied()).unwrap_or(T::ZERO);
     [get((2 * k).checked_sub(1)), get(Some(2 * k + 2))]
 }

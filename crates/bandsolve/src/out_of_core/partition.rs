@@ -1,15 +1,17 @@
 //! One partition in memory: its two coarse equations, its unknowns for a known coarse solution, and its backward error.
 //!
 //! A partition has m ≥ 2 rows. The coarse system contains its first and its last unknown. Elimination removes the m − 2 inner unknowns from
-//! the m rows, which leaves two equations between the coarse unknowns of this partition and its neighbours:
+//! the m rows. Two equations are left, between the coarse unknowns of this partition and the nearest ones of its neighbours:
 //!
 //! ```text
-//! e·x_before + f·x_first + p·x_last + q·x_after = r        (twice)
+//! e·x_before + f·x_first + p·x_last + q·x_after = r
 //! ```
 //!
-//! The m × (m − 2) matrix of the inner unknowns has full rank if A is not singular, because its columns are columns of A without their zeros.
-//! So elimination with row exchanges always finds a pivot. In each step, three rows contain the unknown: two running rows and the next
-//! row of the matrix.
+//! The m × (m − 2) matrix of the inner unknowns has full column rank if A is not singular, because its columns are columns of A without their zeros.
+//! So each step has a pivot. Three rows contain the unknown: two running rows and the next row of the matrix.
+//!
+//! The entries e and f of the running rows change in each step. With row exchanges they can grow, until the two rows are equal up to rounding. Such
+//! a partition is eliminated by rotations, which keep the norm of each column.
 
 use crate::contract::measure::{inner_error_of, residual_of};
 use crate::error::Result;
@@ -37,6 +39,16 @@ pub(super) struct Partition<'w, T> {
     upper: &'w mut [[T; 3]],
 }
 
+/// Largest entry e or f of a running row that is accepted after row exchanges. Rows are scaled to a largest entry below 4.
+const SPIKE_LIMIT: f64 = 64.0;
+
+/// How a partition is eliminated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Elimination {
+    Exchanges,
+    Rotations,
+}
+
 /// A row during elimination: the coefficients of x_before and x_first, those of the next three unknowns, and the right-hand side.
 #[derive(Debug, Clone, Copy)]
 struct RunningRow<T> {
@@ -46,9 +58,24 @@ struct RunningRow<T> {
 }
 
 impl<T: Scalar> RunningRow<T> {
-    /// Subtract a multiple of `pivot`, so that the first entry vanishes.
+    /// Compute a·self + b·other.
     #[inline(always)]
-    fn without(self, pivot: &Self, inverse: T) -> Self {
+    fn combined(&self, a: T, other: &Self, b: T) -> Self {
+        let sum = |v: T, w: T| a * v + b * w;
+        Self {
+            spikes: [sum(self.spikes[0], other.spikes[0]), sum(self.spikes[1], other.spikes[1])],
+            next: [
+                sum(self.next[0], other.next[0]),
+                sum(self.next[1], other.next[1]),
+                sum(self.next[2], other.next[2]),
+            ],
+            rhs: sum(self.rhs, other.rhs),
+        }
+    }
+
+    /// Subtract a multiple of `pivot`, so that the first unknown vanishes, and drop it.
+    #[inline(always)]
+    fn without(&self, pivot: &Self, inverse: T) -> Self {
         let factor = self.next[0] * inverse;
         let [_, q, t] = self.next;
         Self {
@@ -56,6 +83,34 @@ impl<T: Scalar> RunningRow<T> {
             next: [q - factor * pivot.next[1], t - factor * pivot.next[2], T::ZERO],
             rhs: self.rhs - factor * pivot.rhs,
         }
+    }
+
+    /// Rotate two rows, so that the first unknown vanishes from the second one:
+    ///
+    /// ```text
+    /// (ū·self + l̄·other) / h,   (u·other − l·self) / h   with h² = |u|² + |l|²
+    /// ```
+    #[inline(always)]
+    fn rotated(&self, other: &Self) -> (Self, Self) {
+        let [u, l] = [self.next[0], other.next[0]];
+        let largest = peak(u).max_nan(peak(l));
+        if largest == T::Real::ZERO {
+            return (*self, *other);
+        }
+        let scale = largest.equilibrate();
+        let [u, l] = [u.scale(scale), l.scale(scale)];
+        let square = |v: T| v.re() * v.re() + v.im() * v.im();
+        let inverse = T::Real::ONE / (square(u) + square(l)).sqrt();
+        let [u, l] = [u.scale(inverse), l.scale(inverse)];
+        let mut rest = self.combined(-l, other, u);
+        rest.next[0] = T::ZERO;
+        (self.combined(Scalar::conj(u), other, Scalar::conj(l)), rest)
+    }
+
+    /// The row without its first unknown, whose entry is zero.
+    #[inline(always)]
+    fn shifted(self) -> Self {
+        Self { next: [self.next[1], self.next[2], T::ZERO], ..self }
     }
 }
 
@@ -66,50 +121,50 @@ pub(super) struct PartitionRows<'a, T> {
     /// x so far, or `None` if x = 0.
     pub x: Option<&'a [T]>,
     /// x before and after these rows.
-    pub around: [T; 2],
+    pub neighbours: [T; 2],
     /// Whether these are the first rows, or the last rows, of the system.
     pub at_end: [bool; 2],
 }
 
 impl<'w, T: Scalar> Partition<'w, T> {
-    /// Number of words of memory for a partition with this number of rows.
+    /// Number of words of scratch for a partition with this number of rows.
     pub fn words(rows: usize) -> usize {
         9 * (rows.max(2) + 2)
     }
 
-    /// Copy the rows of a partition to `memory`, and compute d − A·x. A system with a single row gets a second one, for an unknown that is 0.
+    /// Copy the rows of a partition to `scratch`, and compute d − A·x. A system with a single row gets a second one, for an unknown that is 0.
     ///
     /// # Errors
-    /// None for rows of equal lengths.
-    pub fn stage(memory: &'w mut [T], from: PartitionRows<'_, T>) -> Result<Self> {
-        let rows = from.system.diag.len();
+    /// `Shape` if the arrays have different lengths.
+    pub fn stage(scratch: &'w mut [T], part: PartitionRows<'_, T>) -> Result<Self> {
+        let rows = part.system.diag.len();
         let m = rows.max(2);
-        let mut memory = &mut memory[..Self::words(rows)];
+        let mut scratch = &mut scratch[..Self::words(rows)];
         let [sub, diag, sup, rhs, x, r] =
-            core::array::from_fn(|_| memory.split_off_mut(..m + 2).expect("the memory of a partition"));
-        let upper = memory.as_chunks_mut().0;
+            core::array::from_fn(|_| scratch.split_off_mut(..m + 2).expect("the scratch of a partition"));
+        let upper = scratch.as_chunks_mut().0;
         let copy = |to: &mut [T], first: usize, values: &[T], beside: T| {
             to[..first].fill(beside);
             to[first..first + rows].copy_from_slice(values);
             to[first + rows..].fill(beside);
         };
-        copy(sub, 0, from.system.sub, T::ZERO);
-        copy(diag, 1, from.system.diag, T::ONE);
-        copy(sup, 1, from.system.sup, T::ZERO);
-        copy(rhs, 1, from.system.rhs, T::ZERO);
-        if from.at_end[0] {
+        copy(sub, 0, part.system.sub, T::ZERO);
+        copy(diag, 1, part.system.diag, T::ONE);
+        copy(sup, 1, part.system.sup, T::ZERO);
+        copy(rhs, 1, part.system.rhs, T::ZERO);
+        if part.at_end[0] {
             sub[0] = T::ZERO;
         }
-        if from.at_end[1] {
+        if part.at_end[1] {
             sup[rows] = T::ZERO;
         }
-        match from.x {
+        match part.x {
             Some(values) => copy(x, 1, values, T::ZERO),
             None => x.fill(T::ZERO),
         }
-        [x[0], x[m + 1]] = from.around;
+        [x[0], x[m + 1]] = part.neighbours;
         let mut staged = Self { m, sub, diag, sup, rhs, x, r, upper };
-        match from.x {
+        match part.x {
             Some(_) => {
                 let (matrix, [rhs, x], r) = staged.parts()?;
                 residual_of(&matrix, (rhs, x), r);
@@ -128,20 +183,36 @@ impl<'w, T: Scalar> Partition<'w, T> {
     /// The backward error of x for ‖x‖∞ = `norm`.
     ///
     /// # Errors
-    /// None after [`stage`](Self::stage).
+    /// As [`stage`](Self::stage).
     pub fn error(&mut self, norm: f64) -> Result<f64> {
         let (matrix, [rhs, x], _) = self.parts()?;
         Ok(inner_error_of(&matrix, (rhs, x), norm))
     }
 
-    /// Row i, scaled by a power of two to a largest entry near 1: `sub`, `diag`, `sup`, `rhs`.
+    /// The largest |dᵢ| / Σⱼ|aᵢⱼ|.
+    pub fn largest_ratio(&self) -> f64 {
+        let ratio = |i: usize| {
+            let [a, b, c, d] = self.scaled(i, self.rhs[i + 1]);
+            let sum = (peak(a) + peak(b) + peak(c)).to_f64();
+            if sum > 0.0 { peak(d).to_f64() / sum } else { 0.0 }
+        };
+        (0..self.m).map(ratio).fold(0.0, f64::max)
+    }
+
+    /// Row i with a right-hand side, scaled by a power of two to a largest entry in \[2, 4).
     #[inline(always)]
-    fn row(&self, i: usize) -> [T; 4] {
-        let row = [self.sub[i], self.diag[i + 1], self.sup[i + 1], self.r[i + 1]];
+    fn scaled(&self, i: usize, rhs: T) -> [T; 4] {
+        let row = [self.sub[i], self.diag[i + 1], self.sup[i + 1], rhs];
         let largest = peak(row[0]).max_nan(peak(row[1])).max_nan(peak(row[2]));
         // A row of zeros is singular, so its scale does not matter, but its right-hand side must not overflow.
         let scale = if largest == T::Real::ZERO { T::Real::ONE } else { largest.equilibrate() };
         row.map(|v| v.scale(scale))
+    }
+
+    /// Row i of A·c = r.
+    #[inline(always)]
+    fn row(&self, i: usize) -> [T; 4] {
+        self.scaled(i, self.r[i + 1])
     }
 
     /// The two rows that contain unknown 1 first.
@@ -155,37 +226,64 @@ impl<'w, T: Scalar> Partition<'w, T> {
 
     /// Eliminate unknown j from the running rows and row j + 1. Returns the row of U, with 1/u.
     #[inline(always)]
-    fn eliminate(&self, j: usize, running: &mut [RunningRow<T>; 2]) -> Option<(RunningRow<T>, T)> {
+    fn eliminate(&self, by: Elimination, j: usize, running: &mut [RunningRow<T>; 2]) -> Option<(RunningRow<T>, T)> {
         let [a, b, c, d] = self.row(j + 1);
-        let mut others = *running;
         let mut pivot = RunningRow { spikes: [T::ZERO; 2], next: [a, b, c], rhs: d };
+        let mut others = *running;
         for other in &mut others {
-            if other.next[0].abs1() > pivot.next[0].abs1() {
-                core::mem::swap(other, &mut pivot);
+            match by {
+                Elimination::Exchanges if other.next[0].abs1() > pivot.next[0].abs1() => {
+                    core::mem::swap(other, &mut pivot);
+                }
+                Elimination::Exchanges => {}
+                Elimination::Rotations => (pivot, *other) = pivot.rotated(other),
             }
         }
         if pivot.next[0] == T::ZERO {
             return None;
         }
         let inverse = reciprocal(pivot.next[0]);
-        *running = others.map(|row| row.without(&pivot, inverse));
+        *running = match by {
+            Elimination::Exchanges => others.map(|row| row.without(&pivot, inverse)),
+            Elimination::Rotations => others.map(RunningRow::shifted),
+        };
         Some((pivot, inverse))
     }
 
-    /// Compute the two coarse equations. `Err(i)` if no row contains unknown i.
-    pub fn reduce(&self) -> core::result::Result<[(CoarseRow<T>, T); 2], usize> {
+    /// Compute the two coarse equations, and how [`substitute`](Self::substitute) must eliminate.
+    ///
+    /// # Errors
+    /// `Err(i)` if no row contains unknown i.
+    pub fn reduce(&self) -> core::result::Result<([(CoarseRow<T>, T); 2], Elimination), usize> {
+        let equations = |running: [RunningRow<T>; 2]| {
+            running.map(|row| ([row.spikes[0], row.spikes[1], row.next[0], row.next[1]], row.rhs))
+        };
+        let (mut running, mut largest) = (self.begin(), T::Real::ZERO);
+        for j in 1..self.m - 1 {
+            self.eliminate(Elimination::Exchanges, j, &mut running).ok_or(j)?;
+            for spike in running.iter().flat_map(|row| row.spikes) {
+                largest = largest.max_nan(peak(spike));
+            }
+        }
+        if largest.to_f64() <= SPIKE_LIMIT {
+            return Ok((equations(running), Elimination::Exchanges));
+        }
         let mut running = self.begin();
         for j in 1..self.m - 1 {
-            self.eliminate(j, &mut running).ok_or(j)?;
+            self.eliminate(Elimination::Rotations, j, &mut running).ok_or(j)?;
         }
-        Ok(running.map(|row| ([row.spikes[0], row.spikes[1], row.next[0], row.next[1]], row.rhs)))
+        Ok((equations(running), Elimination::Rotations))
     }
 
     /// Correct x by the solution of A·c = r, given c at the first and the last row and beside them. Returns x.
     ///
     /// # Errors
     /// `Err(i)` if no row contains unknown i.
-    pub fn substitute(&mut self, [before, first, last, after]: [T; 4]) -> core::result::Result<&[T], usize> {
+    pub fn substitute(
+        &mut self,
+        by: Elimination,
+        [before, first, last, after]: [T; 4],
+    ) -> core::result::Result<&[T], usize> {
         let m = self.m;
         let mut running = self.begin();
         for row in &mut running {
@@ -193,7 +291,7 @@ impl<'w, T: Scalar> Partition<'w, T> {
             row.spikes = [T::ZERO; 2];
         }
         for j in 1..m - 1 {
-            let (pivot, inverse) = self.eliminate(j, &mut running).ok_or(j)?;
+            let (pivot, inverse) = self.eliminate(by, j, &mut running).ok_or(j)?;
             self.upper[j] = [inverse, pivot.next[1], pivot.next[2]];
             // The rows before row j + 1 are no longer needed.
             self.r[j] = pivot.rhs;
