@@ -122,12 +122,7 @@ def solve_tridiagonal(sub, diag, sup, rhs, out, *, piece_rows=1 << 20, checkpoin
         state = saved.load() if saved else None
         solver = _bandsolve.PieceSolver(np.empty(0, system.dtype), system.n, piece_rows, state)
         with _target(out, system, saved, state is not None) as x, ThreadPoolExecutor(1) as disk:
-            try:
-                _run(solver, system, x, disk, saved, progress)
-            except BaseException:
-                if saved:
-                    saved.save(solver, x)
-                raise
+            _run(solver, system, x, disk, saved, progress)
             try:
                 report = solver.report()
             except np.linalg.LinAlgError:
@@ -176,11 +171,14 @@ def _run(solver, system, x, disk, saved, progress):
                 progress(done + rows[1] - rows[0], total)
         _flush(x)
     except BaseException:
-        # After Ctrl-C the solver may have processed a piece whose x is not written.
-        if unwritten is not None and solver.next_piece() != unwritten[0]:
-            written = disk.submit(x.__setitem__, slice(*unwritten[0][0]), unwritten[1])
-        if written is not None:
-            written.result()
+        if saved:
+            # There is no state to save if x cannot be written: these calls raise again.
+            if written is not None:
+                written.result()
+            # After Ctrl-C the solver may have processed a piece whose x is not written.
+            if unwritten is not None and solver.next_piece() != unwritten[0]:
+                disk.submit(x.__setitem__, slice(*unwritten[0][0]), unwritten[1]).result()
+            saved.save(solver, x)
         raise
 
 

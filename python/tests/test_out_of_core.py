@@ -226,6 +226,54 @@ def test_a_checkpoint_of_an_error_is_deleted(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_no_state_is_saved_if_x_cannot_be_written(tmp_path, monkeypatch):
+    arrays = random_system(N, np.float64)
+    write, written = out_of_core._File.__setitem__, []
+
+    def fail(self, rows, values):
+        written.append(rows)
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(self, rows, values)
+
+    monkeypatch.setattr(out_of_core._File, "__setitem__", fail)
+    with pytest.raises(OSError, match="No space left"):
+        out_of_core.solve_tridiagonal(*arrays, tmp_path / "x.npy", piece_rows=8192, checkpoint=tmp_path / "state")
+    assert os.listdir(tmp_path) == []
+
+
+def test_ctrl_c_while_the_solver_works(tmp_path, monkeypatch):
+    # The signal arrives after the solver has processed a piece, before its x is written.
+    arrays = random_system(N, np.float64)
+    expected = np.empty(N)
+    out_of_core.solve_tridiagonal(*arrays, expected)
+    compiled = out_of_core._bandsolve.PieceSolver
+
+    class Interrupted:
+        def __init__(self, *arguments):
+            self.solver, self.calls = compiled(*arguments), 0
+
+        def __getattr__(self, name):
+            return getattr(self.solver, name)
+
+        def advance(self, *arguments):
+            self.solver.advance(*arguments)
+            self.calls += 1
+            if self.calls == stop:
+                raise KeyboardInterrupt
+
+    for stop in range(1, 9):
+        call = lambda: out_of_core.solve_tridiagonal(*arrays, tmp_path / "x.npy", piece_rows=8192, checkpoint=tmp_path / "state")
+        with monkeypatch.context() as patched:
+            patched.setattr(out_of_core._bandsolve, "PieceSolver", Interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                call()
+        assert sorted(os.listdir(tmp_path)) == ["state", "x.npy.part"]
+        call()
+        assert np.array_equal(np.load(tmp_path / "x.npy"), expected)
+        os.remove(tmp_path / "x.npy")
+
+
 def test_a_disk_that_fails(tmp_path):
     class Failing(Dataset):
         def __setitem__(self, rows, values):

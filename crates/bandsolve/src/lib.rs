@@ -31,6 +31,7 @@
 //! | banded, in LAPACK band storage | [`Banded`] | [`Spike`](Method::Spike): LU in two halves; [`Pivoted`](Method::Pivoted) for small or very wide bands |
 //! | tridiagonal or banded, Hermitian positive definite | [`Tridiagonal`], [`Banded`] | as above; on request [`Cholesky`](Method::Cholesky), by [`Plan::method`] |
 //! | triangular, with one or two diagonals below the main one: a linear recurrence | functions of [`recurrence`] | a scan over tiles |
+//! | tridiagonal, larger than memory | [`OutOfCoreSolver`](out_of_core::OutOfCoreSolver) | partitions, in two passes over files |
 //! | sparse, with entries anywhere | [`bandsolve-sparse`] | Krylov methods with preconditioners |
 //! | a Poisson or Helmholtz problem on a rectangular grid | [`bandsolve-poisson`] | fast transforms |
 //!

@@ -12,7 +12,7 @@
 //!
 //! # Cost
 //!
-//! | what | words of memory for each unknown |
+//! | what | words per unknown |
 //! | --- | --- |
 //! | read by the caller | 8, in two passes |
 //! | written by the caller | 1 |
@@ -22,10 +22,12 @@
 //!
 //! # Source
 //!
-//! C. Klein, R. Strzodka, ICPP 2021 (RPTS) have the reduction to the first and last unknowns of partitions. `docs/math/out-of-core.md` has the equations.
+//! Reduction to the first and last unknowns of partitions: C. Klein, R. Strzodka, ICPP 2021 (RPTS). `docs/math/out-of-core.md` has the equations.
 
 mod partition;
 mod state;
+
+pub use partition::PieceRows;
 
 use crate::contract::refine::{StoppingRule, tolerable};
 use crate::contract::verify::{attention, check_finite};
@@ -39,34 +41,10 @@ use crate::plan::Plan;
 use crate::tuning::{OUT_OF_CORE_PARTITION_ROWS, tasks};
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::spread::{RowsOf, spread};
-use bandsolve_kernel::{RealScalar, Scalar, threads};
+use bandsolve_kernel::{RealScalar, Scalar, by_type, threads};
 use core::ops::Range;
-use partition::{CoarseRow, Elimination, Partition, PartitionRows};
+use partition::{CoarseRow, EliminationKind, StagedPartition, StagedRows};
 use std::sync::Arc;
-
-/// Rows of a tridiagonal system that are in memory.
-///
-/// All arrays have the length of [`OutOfCorePiece::rows`]. `sub[0]` couples the first of these rows to the row before it, and the last entry
-/// of `sup` couples the last of these rows to the row after it. The first entry of `sub` and the last one of `sup` of the whole system are ignored.
-#[derive(Debug, Clone, Copy)]
-pub struct PieceRows<'a, T> {
-    /// The entries left of the diagonal.
-    pub sub: &'a [T],
-    /// The diagonal.
-    pub diag: &'a [T],
-    /// The entries right of the diagonal.
-    pub sup: &'a [T],
-    /// The right-hand side.
-    pub rhs: &'a [T],
-}
-
-impl<'a, T> PieceRows<'a, T> {
-    fn part(&self, rows: Range<usize>) -> Self {
-        let [sub, diag, sup, rhs] =
-            [self.sub, self.diag, self.sup, self.rhs].map(|array: &'a [T]| &array[rows.clone()]);
-        Self { sub, diag, sup, rhs }
-    }
-}
 
 /// The rows that [`OutOfCoreSolver::advance`] needs next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,14 +89,14 @@ pub struct OutOfCorePiece {
 /// process. Store x before you store the state.
 #[derive(Debug)]
 pub struct OutOfCoreSolver<T: Scalar> {
-    partitions: Partitions,
+    partitions: RowPartitions,
     partitions_per_piece: usize,
     progress: Progress,
     /// Two rows for each partition.
     coarse: Vec<CoarseRow<T>>,
     rhs: Vec<T>,
     /// How each partition is eliminated.
-    eliminations: Vec<Elimination>,
+    eliminations: Vec<EliminationKind>,
     /// x in the first and the last row of each partition, before the correction.
     ends: Vec<T>,
     /// The correction of `ends`.
@@ -129,12 +107,12 @@ pub struct OutOfCoreSolver<T: Scalar> {
 
 /// The rows of all partitions. The last partition also contains the remaining rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Partitions {
+struct RowPartitions {
     n: usize,
     count: usize,
 }
 
-impl Partitions {
+impl RowPartitions {
     fn new(n: usize) -> Self {
         Self { n, count: (n / OUT_OF_CORE_PARTITION_ROWS).max(n.min(1)) }
     }
@@ -157,14 +135,14 @@ struct Progress {
     next: usize,
     finished: bool,
     /// What was measured of x in this step so far.
-    measured: Measured,
+    measured: MeasuredPass,
     /// The backward error of the step before.
     error_before: f64,
 }
 
 /// What is measured of x.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Measured {
+struct MeasuredPass {
     /// The largest backward error of a row.
     error: f64,
     /// The largest |xᵢ|, in a part of the complex numbers.
@@ -173,7 +151,7 @@ struct Measured {
     ratio: f64,
 }
 
-impl Measured {
+impl MeasuredPass {
     const NOTHING: Self = Self { error: 0.0, largest: 0.0, ratio: 0.0 };
 
     fn and(self, other: Self) -> Self {
@@ -187,7 +165,7 @@ impl Measured {
 
 /// The work on a piece.
 struct PieceWork<'a, T: Scalar> {
-    all: Partitions,
+    all: RowPartitions,
     next: &'a OutOfCorePiece,
     piece: PieceRows<'a, T>,
     ends: &'a [T],
@@ -201,29 +179,28 @@ impl<T: Scalar> PieceWork<'_, T> {
         &self,
         k: usize,
         scratch: &mut [T],
-        (coarse, rhs, elimination): (&mut [CoarseRow<T>; 2], &mut [T; 2], &mut Elimination),
+        (coarse, rhs, elimination): (&mut [CoarseRow<T>; 2], &mut [T; 2], &mut EliminationKind),
         x: &mut [T],
-    ) -> Result<Measured> {
+    ) -> Result<MeasuredPass> {
         let (rows, first) = (self.all.rows(k..k + 1), self.next.rows.start);
-        let part = PartitionRows {
+        let part = StagedRows {
             system: self.piece.part(rows.start - first..rows.end - first),
             x: self.next.reads_x.then_some(&*x),
             neighbours: neighbours(self.ends, k),
             at_end: [k == 0, k + 1 == self.all.count],
         };
-        let mut partition = Partition::stage(scratch, part)?;
+        let mut partition = StagedPartition::stage(scratch, part)?;
         let singular = |i| Error::Singular { row: rows.start + i };
         if !self.next.writes_x {
-            let equations;
-            (equations, *elimination) = partition.reduce().map_err(singular)?;
-            (*coarse, *rhs) = (equations.map(|equation| equation.0), equations.map(|equation| equation.1));
-            return Ok(Measured::NOTHING);
+            let equations = partition.reduce().map_err(singular)?;
+            (*coarse, *rhs, *elimination) = (equations.rows, equations.rhs, equations.elimination);
+            return Ok(MeasuredPass::NOTHING);
         }
         let [before, after] = neighbours(self.correction, k);
         let known = [before, self.correction[2 * k], self.correction[2 * k + 1], after];
         x.copy_from_slice(&partition.substitute(*elimination, known).map_err(singular)?[..rows.len()]);
         let largest = x.iter().fold(self.largest_end, |most, v| most.max_nan(peak(*v))).to_f64();
-        Ok(Measured { error: partition.error(largest)?, largest, ratio: partition.largest_ratio() })
+        Ok(MeasuredPass { error: partition.error(largest)?, largest, ratio: partition.largest_ratio() })
     }
 }
 
@@ -236,13 +213,13 @@ impl<T: Scalar> OutOfCoreSolver<T> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(n: usize, piece_rows: usize) -> Result<Self> {
-        let partitions = Partitions::new(n);
+        let partitions = RowPartitions::new(n);
         let progress = Progress {
             steps: 0,
             substitutes: false,
             next: 0,
             finished: n == 0,
-            measured: Measured::NOTHING,
+            measured: MeasuredPass::NOTHING,
             error_before: f64::INFINITY,
         };
         let rows = 2 * partitions.count;
@@ -252,7 +229,7 @@ impl<T: Scalar> OutOfCoreSolver<T> {
             progress,
             coarse: allocate(rows, [T::ZERO; 4])?,
             rhs: zeroed(rows)?,
-            eliminations: allocate(partitions.count, Elimination::Exchanges)?,
+            eliminations: allocate(partitions.count, EliminationKind::Exchanges)?,
             ends: zeroed(rows)?,
             correction: zeroed(rows)?,
             largest_end: T::Real::ZERO,
@@ -302,6 +279,11 @@ impl<T: Scalar> OutOfCoreSolver<T> {
     /// - `Singular` with a row where elimination found only zeros.
     /// - `NotConverged` if numbers overflow.
     pub fn advance(&mut self, piece: PieceRows<'_, T>, x: &mut [T]) -> Result<()> {
+        T::by_type::<AdvanceSolver<'_>>((self, piece, x))
+    }
+
+    /// [`advance`](Self::advance), compiled once for each number type.
+    fn advance_here(&mut self, piece: PieceRows<'_, T>, x: &mut [T]) -> Result<()> {
         let Some(next) = self.next_piece() else { return Ok(()) };
         interrupt::check()?;
         check(&next, self.n(), piece, x)?;
@@ -312,16 +294,16 @@ impl<T: Scalar> OutOfCoreSolver<T> {
             true if next.writes_x => self.after_step(measured),
             true => {
                 self.solve_coarse()?;
-                Progress { substitutes: true, next: 0, measured: Measured::NOTHING, ..before }
+                Progress { substitutes: true, next: 0, measured: MeasuredPass::NOTHING, ..before }
             }
         };
         Ok(())
     }
 
     /// Reduce or substitute in the partitions of a piece.
-    fn work(&mut self, next: &OutOfCorePiece, piece: PieceRows<'_, T>, x: &mut [T]) -> Result<Measured> {
+    fn work(&mut self, next: &OutOfCorePiece, piece: PieceRows<'_, T>, x: &mut [T]) -> Result<MeasuredPass> {
         let (partitions, all) = (self.piece_partitions(self.progress.next), self.partitions);
-        let mut outcomes = allocate(partitions.len(), Ok(Measured::NOTHING))?;
+        let mut outcomes = allocate(partitions.len(), Ok(MeasuredPass::NOTHING))?;
         let coarse_rows = 2 * partitions.start..2 * partitions.end;
         let (ends, correction) = (&self.ends[..], &self.correction[..]);
         let work = PieceWork { all, next, piece, ends, correction, largest_end: self.largest_end };
@@ -335,7 +317,7 @@ impl<T: Scalar> OutOfCoreSolver<T> {
         let tasks = tasks(threads::count(), next.rows.len());
         spread(tasks, partitions, out, &|of, ((coarse, rhs), (eliminations, (mut x, outcomes)))| {
             let longest = all.rows(of.clone()).len().min(2 * OUT_OF_CORE_PARTITION_ROWS);
-            let mut scratch = zeroed(Partition::<T>::words(longest));
+            let mut scratch = zeroed(StagedPartition::<T>::words(longest));
             let coarse = coarse.0.as_chunks_mut().0.iter_mut().zip(rhs.0.as_chunks_mut().0);
             for (((k, (coarse, rhs)), elimination), outcome) in of.zip(coarse).zip(eliminations.0).zip(outcomes.0) {
                 let (x_of, rest) = core::mem::take(&mut x.0).split_at_mut(all.rows(k..k + 1).len());
@@ -344,7 +326,7 @@ impl<T: Scalar> OutOfCoreSolver<T> {
                 *outcome = scratch.and_then(|scratch| work.partition(k, scratch, (coarse, rhs, elimination), x_of));
             }
         });
-        outcomes.into_iter().try_fold(Measured::NOTHING, |all, measured| Ok(all.and(measured?)))
+        outcomes.into_iter().try_fold(MeasuredPass::NOTHING, |all, measured| Ok(all.and(measured?)))
     }
 
     /// Compute the correction of the coarse unknowns.
@@ -385,7 +367,7 @@ impl<T: Scalar> OutOfCoreSolver<T> {
     }
 
     /// The progress after x of all rows is computed.
-    fn after_step(&mut self, measured: Measured) -> Progress {
+    fn after_step(&mut self, measured: MeasuredPass) -> Progress {
         let (before, rule, error) = (self.progress, StoppingRule::contract::<T>(), measured.error);
         self.ends.iter_mut().zip(&self.correction).for_each(|(end, correction)| *end += *correction);
         let good = error <= rule.goal || !error.is_finite();
@@ -394,7 +376,7 @@ impl<T: Scalar> OutOfCoreSolver<T> {
         if finished {
             next
         } else {
-            Progress { steps: before.steps + 1, error_before: error, measured: Measured::NOTHING, ..next }
+            Progress { steps: before.steps + 1, error_before: error, measured: MeasuredPass::NOTHING, ..next }
         }
     }
 
@@ -405,7 +387,7 @@ impl<T: Scalar> OutOfCoreSolver<T> {
     /// # Errors
     /// `NotConverged` if the backward error is too large. x is then what the last step computed. Before the last piece, the backward error is NaN.
     pub fn report(&self) -> Result<Report> {
-        let Progress { steps, finished, measured: Measured { error, largest, ratio }, .. } = self.progress;
+        let Progress { steps, finished, measured: MeasuredPass { error, largest, ratio }, .. } = self.progress;
         if !finished || !(error <= tolerable::<T>()) {
             let backward_error = if finished { error } else { f64::NAN };
             return Err(Error::NotConverged { backward_error, refinement_steps: steps });
@@ -416,6 +398,12 @@ impl<T: Scalar> OutOfCoreSolver<T> {
         let attention = attention(T::Real::EPSILON.to_f64(), rcond, error, None).map(Arc::from);
         Ok(Report { refinement_steps: steps, attention, ..report })
     }
+}
+
+by_type! {
+    /// The work on a piece for each number type, so that no other place compiles it.
+    struct AdvanceSolver<'s>: (&'s mut OutOfCoreSolver<T>, PieceRows<'s, T>, &'s mut [T]) => Result<()> =
+        |(solver, piece, x)| solver.advance_here(piece, x);
 }
 
 /// `Err` if an array has the wrong length or an entry that is not finite.

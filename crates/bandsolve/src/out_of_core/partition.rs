@@ -1,6 +1,6 @@
 //! One partition in memory: its two coarse equations, its unknowns for a known coarse solution, and its backward error.
 //!
-//! A partition has m ≥ 2 rows. The coarse system contains its first and its last unknown. Elimination removes the m − 2 inner unknowns from
+//! A partition has m ≥ 2 rows. The coarse system contains its first and its last unknown. EliminationKind removes the m − 2 inner unknowns from
 //! the m rows. Two equations are left, between the coarse unknowns of this partition and the nearest ones of its neighbours:
 //!
 //! ```text
@@ -16,16 +16,40 @@
 use crate::contract::measure::{inner_error_of, residual_of};
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
-use crate::out_of_core::PieceRows;
 use bandsolve_kernel::scalar::{peak, reciprocal};
 use bandsolve_kernel::{RealScalar, Scalar};
+use core::ops::Range;
+
+/// Rows of a tridiagonal system that are in memory.
+///
+/// All arrays have the length of [`OutOfCorePiece::rows`](crate::out_of_core::OutOfCorePiece::rows). `sub[0]` couples the first of these rows to the row before it, and the last entry
+/// of `sup` couples the last of these rows to the row after it. The first entry of `sub` and the last one of `sup` of the whole system are ignored.
+#[derive(Debug, Clone, Copy)]
+pub struct PieceRows<'a, T> {
+    /// The entries left of the diagonal.
+    pub sub: &'a [T],
+    /// The diagonal.
+    pub diag: &'a [T],
+    /// The entries right of the diagonal.
+    pub sup: &'a [T],
+    /// The right-hand side.
+    pub rhs: &'a [T],
+}
+
+impl<'a, T> PieceRows<'a, T> {
+    pub(super) fn part(&self, rows: Range<usize>) -> Self {
+        let [sub, diag, sup, rhs] =
+            [self.sub, self.diag, self.sup, self.rhs].map(|array: &'a [T]| &array[rows.clone()]);
+        Self { sub, diag, sup, rhs }
+    }
+}
 
 /// The coefficients of x_before, x_first, x_last and x_after in a coarse equation.
 pub(super) type CoarseRow<T> = [T; 4];
 
 /// Arrays of one partition with m rows, and one row of its neighbours on each side, which are rows of the identity matrix here.
 #[derive(Debug)]
-pub(super) struct Partition<'w, T> {
+pub(super) struct StagedPartition<'w, T> {
     m: usize,
     /// The entries before the diagonal, of rows 1 to m + 1 of m + 2.
     sub: &'w mut [T],
@@ -39,25 +63,37 @@ pub(super) struct Partition<'w, T> {
     upper: &'w mut [[T; 3]],
 }
 
+/// The matrix of a partition with the rows of the neighbours, d and x, and r.
+type PartitionSystem<'a, T> = (Tridiagonal<'a, T>, [&'a [T]; 2], &'a mut [T]);
+
+/// The two coarse equations of a partition.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CoarseEquations<T> {
+    pub rows: [CoarseRow<T>; 2],
+    pub rhs: [T; 2],
+    /// How the partition was eliminated.
+    pub elimination: EliminationKind,
+}
+
 /// Largest entry e or f of a running row that is accepted after row exchanges. Rows are scaled to a largest entry below 4.
 const SPIKE_LIMIT: f64 = 64.0;
 
 /// How a partition is eliminated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Elimination {
+pub(super) enum EliminationKind {
     Exchanges,
     Rotations,
 }
 
 /// A row during elimination: the coefficients of x_before and x_first, those of the next three unknowns, and the right-hand side.
 #[derive(Debug, Clone, Copy)]
-struct RunningRow<T> {
+struct BorderedRow<T> {
     spikes: [T; 2],
     next: [T; 3],
     rhs: T,
 }
 
-impl<T: Scalar> RunningRow<T> {
+impl<T: Scalar> BorderedRow<T> {
     /// Compute a·self + b·other.
     #[inline(always)]
     fn combined(&self, a: T, other: &Self, b: T) -> Self {
@@ -116,7 +152,7 @@ impl<T: Scalar> RunningRow<T> {
 
 /// Rows of a system in memory, for one partition.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PartitionRows<'a, T> {
+pub(super) struct StagedRows<'a, T> {
     pub system: PieceRows<'a, T>,
     /// x so far, or `None` if x = 0.
     pub x: Option<&'a [T]>,
@@ -126,7 +162,7 @@ pub(super) struct PartitionRows<'a, T> {
     pub at_end: [bool; 2],
 }
 
-impl<'w, T: Scalar> Partition<'w, T> {
+impl<'w, T: Scalar> StagedPartition<'w, T> {
     /// Number of words of scratch for a partition with this number of rows.
     pub fn words(rows: usize) -> usize {
         9 * (rows.max(2) + 2)
@@ -136,7 +172,7 @@ impl<'w, T: Scalar> Partition<'w, T> {
     ///
     /// # Errors
     /// `Shape` if the arrays have different lengths.
-    pub fn stage(scratch: &'w mut [T], part: PartitionRows<'_, T>) -> Result<Self> {
+    pub fn stage(scratch: &'w mut [T], part: StagedRows<'_, T>) -> Result<Self> {
         let rows = part.system.diag.len();
         let m = rows.max(2);
         let mut scratch = &mut scratch[..Self::words(rows)];
@@ -175,7 +211,7 @@ impl<'w, T: Scalar> Partition<'w, T> {
     }
 
     /// The matrix with the rows of the neighbours, d and x, and r.
-    fn parts(&mut self) -> Result<(Tridiagonal<'_, T>, [&[T]; 2], &mut [T])> {
+    fn parts(&mut self) -> Result<PartitionSystem<'_, T>> {
         let matrix = Tridiagonal::new(&self.sub[..self.m + 1], self.diag, &self.sup[..self.m + 1])?;
         Ok((matrix, [self.rhs, self.x], self.r))
     }
@@ -216,27 +252,32 @@ impl<'w, T: Scalar> Partition<'w, T> {
     }
 
     /// The two rows that contain unknown 1 first.
-    fn begin(&self) -> [RunningRow<T>; 2] {
+    fn begin(&self) -> [BorderedRow<T>; 2] {
         let ([a0, b0, c0, d0], [a1, b1, c1, d1]) = (self.row(0), self.row(1));
         [
-            RunningRow { spikes: [a0, b0], next: [c0, T::ZERO, T::ZERO], rhs: d0 },
-            RunningRow { spikes: [T::ZERO, a1], next: [b1, c1, T::ZERO], rhs: d1 },
+            BorderedRow { spikes: [a0, b0], next: [c0, T::ZERO, T::ZERO], rhs: d0 },
+            BorderedRow { spikes: [T::ZERO, a1], next: [b1, c1, T::ZERO], rhs: d1 },
         ]
     }
 
     /// Eliminate unknown j from the running rows and row j + 1. Returns the row of U, with 1/u.
     #[inline(always)]
-    fn eliminate(&self, by: Elimination, j: usize, running: &mut [RunningRow<T>; 2]) -> Option<(RunningRow<T>, T)> {
+    fn eliminate(
+        &self,
+        by: EliminationKind,
+        j: usize,
+        running: &mut [BorderedRow<T>; 2],
+    ) -> Option<(BorderedRow<T>, T)> {
         let [a, b, c, d] = self.row(j + 1);
-        let mut pivot = RunningRow { spikes: [T::ZERO; 2], next: [a, b, c], rhs: d };
+        let mut pivot = BorderedRow { spikes: [T::ZERO; 2], next: [a, b, c], rhs: d };
         let mut others = *running;
         for other in &mut others {
             match by {
-                Elimination::Exchanges if other.next[0].abs1() > pivot.next[0].abs1() => {
+                EliminationKind::Exchanges if other.next[0].abs1() > pivot.next[0].abs1() => {
                     core::mem::swap(other, &mut pivot);
                 }
-                Elimination::Exchanges => {}
-                Elimination::Rotations => (pivot, *other) = pivot.rotated(other),
+                EliminationKind::Exchanges => {}
+                EliminationKind::Rotations => (pivot, *other) = pivot.rotated(other),
             }
         }
         if pivot.next[0] == T::ZERO {
@@ -244,8 +285,8 @@ impl<'w, T: Scalar> Partition<'w, T> {
         }
         let inverse = reciprocal(pivot.next[0]);
         *running = match by {
-            Elimination::Exchanges => others.map(|row| row.without(&pivot, inverse)),
-            Elimination::Rotations => others.map(RunningRow::shifted),
+            EliminationKind::Exchanges => others.map(|row| row.without(&pivot, inverse)),
+            EliminationKind::Rotations => others.map(BorderedRow::shifted),
         };
         Some((pivot, inverse))
     }
@@ -254,25 +295,27 @@ impl<'w, T: Scalar> Partition<'w, T> {
     ///
     /// # Errors
     /// `Err(i)` if no row contains unknown i.
-    pub fn reduce(&self) -> core::result::Result<([(CoarseRow<T>, T); 2], Elimination), usize> {
-        let equations = |running: [RunningRow<T>; 2]| {
-            running.map(|row| ([row.spikes[0], row.spikes[1], row.next[0], row.next[1]], row.rhs))
+    pub fn reduce(&self) -> core::result::Result<CoarseEquations<T>, usize> {
+        let equations = |running: [BorderedRow<T>; 2], elimination| CoarseEquations {
+            rows: running.map(|row| [row.spikes[0], row.spikes[1], row.next[0], row.next[1]]),
+            rhs: running.map(|row| row.rhs),
+            elimination,
         };
         let (mut running, mut largest) = (self.begin(), T::Real::ZERO);
         for j in 1..self.m - 1 {
-            self.eliminate(Elimination::Exchanges, j, &mut running).ok_or(j)?;
+            self.eliminate(EliminationKind::Exchanges, j, &mut running).ok_or(j)?;
             for spike in running.iter().flat_map(|row| row.spikes) {
                 largest = largest.max_nan(peak(spike));
             }
         }
         if largest.to_f64() <= SPIKE_LIMIT {
-            return Ok((equations(running), Elimination::Exchanges));
+            return Ok(equations(running, EliminationKind::Exchanges));
         }
         let mut running = self.begin();
         for j in 1..self.m - 1 {
-            self.eliminate(Elimination::Rotations, j, &mut running).ok_or(j)?;
+            self.eliminate(EliminationKind::Rotations, j, &mut running).ok_or(j)?;
         }
-        Ok((equations(running), Elimination::Rotations))
+        Ok(equations(running, EliminationKind::Rotations))
     }
 
     /// Correct x by the solution of A·c = r, given c at the first and the last row and beside them. Returns x.
@@ -281,7 +324,7 @@ impl<'w, T: Scalar> Partition<'w, T> {
     /// `Err(i)` if no row contains unknown i.
     pub fn substitute(
         &mut self,
-        by: Elimination,
+        by: EliminationKind,
         [before, first, last, after]: [T; 4],
     ) -> core::result::Result<&[T], usize> {
         let m = self.m;

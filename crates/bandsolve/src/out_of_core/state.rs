@@ -1,8 +1,8 @@
 //! The state of a solver in a file.
 
 use crate::error::Error;
-use crate::out_of_core::partition::Elimination;
-use crate::out_of_core::{Measured, OutOfCoreSolver, Progress};
+use crate::out_of_core::partition::EliminationKind;
+use crate::out_of_core::{MeasuredPass, OutOfCoreSolver, Progress};
 use bandsolve_kernel::Scalar;
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -33,7 +33,7 @@ impl<T: Scalar> OutOfCoreSolver<T> {
         let Progress { steps, substitutes, next, finished, measured, .. } = self.progress;
         let restarts = steps > 0;
         let (substitutes, finished) = (substitutes || restarts, finished && !restarts);
-        let (next, measured) = if restarts { (0, Measured::NOTHING) } else { (next, measured) };
+        let (next, measured) = if restarts { (0, MeasuredPass::NOTHING) } else { (next, measured) };
         let header: [u64; HEADER] = [
             Self::NUMBERS,
             self.n() as u64,
@@ -48,7 +48,7 @@ impl<T: Scalar> OutOfCoreSolver<T> {
         header.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))?;
         let known = if substitutes || finished { self.partitions.count } else { next };
         for elimination in &self.eliminations[..known] {
-            out.write_all(&[u8::from(*elimination == Elimination::Rotations)])?;
+            out.write_all(&[u8::from(*elimination == EliminationKind::Rotations)])?;
         }
         if substitutes || finished {
             // Before the first correction, `ends` is 0.
@@ -101,13 +101,18 @@ impl<T: Scalar> OutOfCoreSolver<T> {
         }
         let [error, largest, ratio] = [error, largest, ratio].map(f64::from_bits);
         let (substitutes, finished) = (substitutes == 1, finished == 1);
-        solver.progress =
-            Progress { substitutes, next, finished, measured: Measured { error, largest, ratio }, ..solver.progress };
+        solver.progress = Progress {
+            substitutes,
+            next,
+            finished,
+            measured: MeasuredPass { error, largest, ratio },
+            ..solver.progress
+        };
         let known = if substitutes || finished { count } else { next };
         for elimination in &mut solver.eliminations[..known] {
             let mut byte = [0];
             read(&mut byte)?;
-            *elimination = if byte == [1] { Elimination::Rotations } else { Elimination::Exchanges };
+            *elimination = if byte == [1] { EliminationKind::Rotations } else { EliminationKind::Exchanges };
         }
         if substitutes || finished {
             read(bytemuck::cast_slice_mut(&mut solver.correction))?;
