@@ -34,7 +34,7 @@ _SECONDS = 30
 _SAMPLES = 64
 
 
-def solve_tridiagonal(sub, diag, sup, rhs, out, *, piece_rows=1 << 20, checkpoint=None, progress=None):
+def solve_tridiagonal(sub, diag, sup, rhs, out, *, piece_rows=1 << 18, checkpoint=None, progress=None):
     """Solve a tridiagonal system whose arrays do not fit into memory.
 
     Row i of the system is ``sub[i-1] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] == rhs[i]``.
@@ -54,7 +54,7 @@ def solve_tridiagonal(sub, diag, sup, rhs, out, *, piece_rows=1 << 20, checkpoin
     out : path or array
         The path of an ``.npy`` file for x, or any object with a `shape`, a `dtype` and assignment to slices. The file appears when x is complete. Until
         then its name ends in ``.part``. `out` must not be one of the other arrays.
-    piece_rows : int, default 1048576
+    piece_rows : int, default 262144
         Number of rows in memory, a multiple of 4096 for best use. The function needs about 12 words for each of them, and n / 60 words more. x does
         not depend on it.
     checkpoint : path, optional
@@ -155,7 +155,6 @@ def _run(solver, system, x, disk, saved, progress):
                 if saved:
                     saved.forget()
                 raise
-            del here, arrays
             if writes_x:
                 if written is not None:
                     written.result()
@@ -222,12 +221,15 @@ class _File:
         return cls(path, "r+b")
 
     def __getitem__(self, rows):
-        self._file.seek(self._start + rows.start * self.dtype.itemsize)
         part = np.empty(rows.stop - rows.start, self.dtype)
-        bytes_read = self._file.readinto(part.view(np.uint8).data)
-        if bytes_read != part.nbytes:
-            raise OSError(f"{self.path} ended while it was read")
+        self.read_into(part, rows.start)
         return part
+
+    def read_into(self, part, first):
+        """Fill an array of this type with the numbers from `first` on."""
+        self._file.seek(self._start + first * self.dtype.itemsize)
+        if self._file.readinto(part.view(np.uint8).data) != part.nbytes:
+            raise OSError(f"{self.path} ended while it was read")
 
     def __setitem__(self, rows, values):
         self._file.seek(self._start + rows.start * self.dtype.itemsize)
@@ -259,6 +261,8 @@ class _System:
         numbers = [array[()] for array in self.arrays.values() if not array.shape]
         single = all(array.dtype.kind in "fc" and array.dtype.itemsize <= (8 if array.dtype.kind == "c" else 4) for array in arrays)
         is_complex = any(array.dtype.kind == "c" for array in arrays) or any(np.imag(number) for number in numbers)
+        # Arrays for two pieces, which are used in turn.
+        self._buffers, self._turn = {}, False
         self.dtype = np.result_type(np.float32 if single else np.float64, np.complex64 if is_complex else np.float32)
 
     def close(self):
@@ -268,22 +272,30 @@ class _System:
                 array.close()
 
     def read(self, rows):
-        """Read rows of the four arrays. The entries outside of the matrix are zero."""
+        """Read rows of the four arrays. The entries outside of the matrix are zero. The result is valid until the call after the next one."""
         first, end = rows
+        self._turn = not self._turn
         return [self._part("sub", first - 1, end - 1), *(self._part(name, first, end) for name in ("diag", "sup", "rhs"))]
 
     def _part(self, name, first, end):
         array = self.arrays[name]
+        buffer = self._buffers.get((name, self._turn))
+        if buffer is None or len(buffer) < end - first:
+            buffer = self._buffers[name, self._turn] = np.empty(end - first, self.dtype)
+        part = buffer[: end - first]
         if not array.shape:
-            return np.full(end - first, array[()] if self.dtype.kind == "c" else np.real(array[()]), self.dtype)
+            part[:] = array[()] if self.dtype.kind == "c" else np.real(array[()])
+            return part
         low, high = max(first, 0), min(end, array.shape[0])
+        part[: low - first] = part[high - first :] = 0
+        inside = part[low - first : high - first]
+        if isinstance(array, _File) and array.dtype == self.dtype:
+            array.read_into(inside, low)
+            return part
         values = array[low:high]
         if isinstance(values, np.ma.MaskedArray):
             raise ValueError(f"{name} is a masked array")
-        if (low, high) == (first, end) and values.dtype == self.dtype and isinstance(array, _File):
-            return values
-        part = np.zeros(end - first, self.dtype)
-        part[low - first : high - first] = values
+        inside[:] = values
         return part
 
     def fingerprint(self, out):
@@ -433,7 +445,7 @@ def _main(arguments=None):
     parser.add_argument("sup", help="n - 1 entries above the diagonal")
     parser.add_argument("rhs", help="the right-hand side, an .npy file")
     parser.add_argument("--out", required=True, metavar="X.npy", help="file for x")
-    parser.add_argument("--piece-rows", type=int, default=1 << 20, metavar="ROWS", help="number of rows in memory (default: 1048576)")
+    parser.add_argument("--piece-rows", type=int, default=1 << 18, metavar="ROWS", help="number of rows in memory (default: 262144)")
     parser.add_argument("--checkpoint", metavar="FILE", help="file for the state. If it exists, continue from it")
     args = parser.parse_args(arguments)
 
