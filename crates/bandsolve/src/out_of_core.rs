@@ -47,6 +47,15 @@ use partition::{CoarseRow, EliminationKind, StagedPartition, StagedRows};
 use std::sync::Arc;
 
 /// The rows that [`OutOfCoreSolver::advance`] needs next.
+///
+/// # Examples
+/// ```
+/// use bandsolve::out_of_core::OutOfCoreSolver;
+/// let piece = OutOfCoreSolver::<f64>::new(100_000, 16_384)?.next_piece().expect("a piece");
+/// assert_eq!((piece.rows, piece.following), (0..16_384, 16_384..32_768));
+/// assert_eq!((piece.reads_x, piece.writes_x), (false, false));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutOfCorePiece {
     /// The rows, counted from 0.

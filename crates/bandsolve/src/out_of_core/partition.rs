@@ -24,6 +24,20 @@ use core::ops::Range;
 ///
 /// All arrays have the length of [`OutOfCorePiece::rows`](crate::out_of_core::OutOfCorePiece::rows). `sub[0]` couples the first of these rows to the row before it, and the last entry
 /// of `sup` couples the last of these rows to the row after it. The first entry of `sub` and the last one of `sup` of the whole system are ignored.
+///
+/// # Examples
+/// ```
+/// use bandsolve::out_of_core::{OutOfCoreSolver, PieceRows};
+/// // [4 1] x = [5]
+/// // [1 4]     [5]
+/// let rows = PieceRows { sub: &[0.0, 1.0], diag: &[4.0, 4.0], sup: &[1.0, 0.0], rhs: &[5.0, 5.0] };
+/// let (mut solver, mut x) = (OutOfCoreSolver::new(2, 4096)?, [0.0; 2]);
+/// while solver.next_piece().is_some() {
+///     solver.advance(rows, &mut x)?;
+/// }
+/// assert!(x.iter().all(|v: &f64| (v - 1.0).abs() < 1e-15));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct PieceRows<'a, T> {
     /// The entries left of the diagonal.
