@@ -59,7 +59,8 @@ def solve_tridiagonal(sub, diag, sup, rhs, out, *, piece_rows=1 << 18, checkpoin
         not depend on it.
     checkpoint : path, optional
         A file for the state of the solve, written every 30 seconds, and when an exception such as KeyboardInterrupt ends the call. If the file exists,
-        the solve continues from it. The function deletes it at the end, and after errors that another call would repeat. `out` must be a path.
+        the solve continues from it. If x was being corrected, the solve continues where all of x is computed from the unknowns at the ends of partitions.
+        The function deletes the file at the end, and after errors that another call would repeat. `out` must be a path.
     progress : callable, optional
         Called as ``progress(done, total)`` after each piece, with numbers of rows in all passes over the system. `total` grows if x must be
         corrected.
@@ -108,10 +109,10 @@ def solve_tridiagonal(sub, diag, sup, rhs, out, *, piece_rows=1 << 18, checkpoin
     ...     rhs = np.lib.format.open_memmap(os.path.join(folder, "rhs.npy"), mode="w+", dtype=np.float32, shape=(300_000,))
     ...     rhs[:] = 6
     ...     report = bandsolve.out_of_core.solve_tridiagonal(
-    ...         1.0, 4.0, 1.0, rhs, os.path.join(folder, "x.npy"), piece_rows=100_000, checkpoint=os.path.join(folder, "state"),
+    ...         1.0, 4.0, 1.0, rhs, os.path.join(folder, "x.npy"), piece_rows=102_400, checkpoint=os.path.join(folder, "state"),
     ...         progress=lambda done, total: print(f"{done / total:.0%}", end=" "))
-    ...     print(np.load(os.path.join(folder, "x.npy"))[150_000], sorted(os.listdir(folder)))
-    16% 33% 50% 66% 83% 100% 1.0 ['rhs.npy', 'x.npy']
+    ...     print(round(float(np.load(os.path.join(folder, "x.npy"))[150_000]), 6), sorted(os.listdir(folder)))
+    17% 34% 50% 67% 84% 100% 1.0 ['rhs.npy', 'x.npy']
     """
     piece_rows = operator.index(piece_rows)
     if piece_rows < 1:
@@ -119,9 +120,10 @@ def solve_tridiagonal(sub, diag, sup, rhs, out, *, piece_rows=1 << 18, checkpoin
     with closing(_System(sub, diag, sup, rhs)) as system:
         _check_distinct(system, out, checkpoint)
         saved = None if checkpoint is None else _Checkpoint(checkpoint, system, out)
-        state = saved.load() if saved else None
+        state = saved.load(system) if saved else None
         solver = _bandsolve.PieceSolver(np.empty(0, system.dtype), system.n, piece_rows, state)
         with _target(out, system, saved, state is not None) as x, ThreadPoolExecutor(1) as disk:
+            del state
             _run(solver, system, x, disk, saved, progress)
             try:
                 report = solver.report()
@@ -143,15 +145,17 @@ def _run(solver, system, x, disk, saved, progress):
             here = ahead or disk.submit(system.read, rows)
             before = disk.submit(x.__getitem__, slice(*rows)) if reads_x else None
             ahead = disk.submit(system.read, following) if following[0] < following[1] else None
-            arrays = here.result()
-            values = np.array(before.result(), system.dtype) if reads_x else np.empty(rows[1] - rows[0], system.dtype)
+            values = np.empty(rows[1] - rows[0], system.dtype)
+            if reads_x:
+                values[:] = before.result() if system.dtype.kind == "c" else np.real(before.result())
             if saved and reads_x and not writes_x and rows[0] == 0:
                 # States before this one are not valid for a corrected x.
                 saved.save(solver, x)
             unwritten = (piece, values) if writes_x else None
             try:
-                solver.advance(*arrays, values)
-            except (np.linalg.LinAlgError, ValueError):
+                solver.advance(*here.result(), values)
+            except (np.linalg.LinAlgError, ValueError, TypeError):
+                # Another call would fail in the same way.
                 if saved:
                     saved.forget()
                 raise
@@ -210,14 +214,19 @@ class _File:
     @classmethod
     def create(cls, path, dtype, n):
         """Create a file with memory on the disk for n numbers."""
-        with open(path, "wb") as file:
-            np.lib.format.write_array_header_1_0(file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (n,)})
-            size = file.tell() + n * dtype.itemsize
-            if hasattr(os, "posix_fallocate") and size > file.tell():
-                file.flush()
-                os.posix_fallocate(file.fileno(), 0, size)
-            else:
-                file.truncate(size)
+        try:
+            with open(path, "wb") as file:
+                np.lib.format.write_array_header_1_0(file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (n,)})
+                size = file.tell() + n * dtype.itemsize
+                if hasattr(os, "posix_fallocate") and size > file.tell():
+                    file.flush()
+                    os.posix_fallocate(file.fileno(), 0, size)
+                else:
+                    file.truncate(size)
+        except BaseException:
+            with suppress(OSError):
+                os.remove(path)
+            raise
         return cls(path, "r+b")
 
     def __getitem__(self, rows):
@@ -293,14 +302,14 @@ class _System:
             array.read_into(inside, low)
             return part
         values = array[low:high]
-        if isinstance(values, np.ma.MaskedArray):
-            raise ValueError(f"{name} is a masked array")
+        if np.ma.is_masked(values):
+            raise ValueError(f"{name} has masked entries")
         inside[:] = values
         return part
 
-    def fingerprint(self, out):
+    def fingerprint(self, *outputs):
         """A digest of the files and of some rows, which tells whether a checkpoint belongs to this call."""
-        digest = hashlib.sha256(f"{self.n} {self.dtype} {os.path.realpath(out)}".encode())
+        digest = hashlib.sha256(f"{self.n} {self.dtype} {[os.path.realpath(output) for output in outputs]}".encode())
         for array in self.arrays.values():
             if isinstance(array, _File):
                 info = os.stat(array.path)
@@ -331,27 +340,46 @@ def _opened(name, array):
     return array
 
 
-def _part_of(path):
-    return os.fspath(path) + ".part"
+def _part_of(path, token=None):
+    return os.fspath(path) + ("" if token is None else f".{token}") + ".part"
+
+
+def _replace(part, path):
+    """Give a complete file its name. After a power failure there is the old file or the new one."""
+    os.replace(part, path)
+    if hasattr(os, "O_DIRECTORY"):
+        folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _place(array):
+    """The file of an array or a dataset, and the name of the dataset in it, or None."""
+    if _is_path(array):
+        return os.path.realpath(array), None
+    for path in (getattr(array, "path", None), getattr(array, "filename", None)):
+        if isinstance(path, (str, os.PathLike)):
+            return os.path.realpath(path), None
+    file = getattr(getattr(array, "file", None), "filename", None)
+    return None if file is None else (os.path.realpath(file), getattr(array, "name", None))
 
 
 def _check_distinct(system, out, checkpoint):
     """Raise ValueError if an output is also an input or another output."""
     if checkpoint is not None and not _is_path(out):
         raise ValueError("checkpoint needs the path of a file as out")
-    inputs = {}
+    inputs = {_place(array): name for name, array in system.arrays.items() if _place(array)}
     for name, array in system.arrays.items():
-        path = getattr(array, "path", None) or getattr(array, "filename", None)
-        if isinstance(path, (str, os.PathLike)):
-            inputs[os.path.realpath(path)] = name
-        if isinstance(array, np.ndarray) and isinstance(out, np.ndarray) and np.may_share_memory(array, out):
+        if array is out or (isinstance(array, np.ndarray) and isinstance(out, np.ndarray) and np.may_share_memory(array, out)):
             raise ValueError(f"out shares memory with {name}")
-    outputs = [path for output in (out, checkpoint) if output is not None and _is_path(output) for path in (output, _part_of(output))]
-    real = [os.path.realpath(path) for path in outputs]
-    for path, name in zip(real, outputs):
-        if path in inputs:
-            raise ValueError(f"{os.fspath(name)} is also {inputs[path]}. Choose another name for the output")
-    if len(set(real)) < len(real):
+    paths = [path for output in (out, checkpoint) if output is not None and _is_path(output) for path in (output, _part_of(output))]
+    for output in [*paths, out]:
+        if _place(output) in inputs:
+            name = os.fspath(output) if _is_path(output) else "out"
+            raise ValueError(f"{name} is also {inputs[_place(output)]}. Choose another name for the output")
+    if len({os.path.realpath(path) for path in paths}) < len(paths):
         raise ValueError(f"out and checkpoint are the same file or differ by .part only: {os.fspath(out)}, {os.fspath(checkpoint)}")
 
 
@@ -369,39 +397,33 @@ def _target(out, system, saved, continues):
             raise ValueError("out is read-only")
         yield out
         return
-    part = _part_of(out)
-    if continues:
-        try:
-            x = _File(part, "r+b")
-            fits = x.shape == (system.n,) and x.dtype == system.dtype
-        except (OSError, ValueError):
-            fits = False
-        if not fits:
-            raise ValueError(f"{part} does not belong to the checkpoint {os.fspath(saved.path)}. Delete the checkpoint to start again")
-    else:
-        x = _File.create(part, system.dtype, system.n)
+    part = saved.part if saved else _part_of(out)
+    x = _File(part, "r+b") if continues else _File.create(part, system.dtype, system.n)
     try:
         yield x
-    except BaseException:
         x.close()
+    except BaseException:
+        with suppress(OSError):
+            x.close()
         # Without its state, a part of x is of no use.
         if saved is None or not os.path.exists(saved.path):
             os.remove(part)
         raise
-    x.close()
-    os.replace(part, out)
+    _replace(part, out)
 
 
 class _Checkpoint:
     """The state of a solver in a file."""
 
     def __init__(self, path, system, out):
-        self.path, self.fingerprint = path, system.fingerprint(out)
+        self.path, self.fingerprint = path, system.fingerprint(out, path)
+        # Other calls write to other files until x is complete.
+        self.part = _part_of(out, self.fingerprint[:8])
         self.last = time.monotonic()
         self.useful = True
 
-    def load(self):
-        """The state in the file, or None if there is no file."""
+    def load(self, system):
+        """The state in the file, or None if there is no file, or no x that belongs to it."""
         if not os.path.exists(self.path):
             return None
         with open(self.path, "rb") as file:
@@ -411,7 +433,12 @@ class _Checkpoint:
                 raise ValueError(f"{os.fspath(self.path)} is not a checkpoint of bandsolve") from None
             if fingerprint != self.fingerprint:
                 raise ValueError(f"the checkpoint {os.fspath(self.path)} belongs to another system. Delete it to start again")
-            return file.read()
+            state = file.read()
+        try:
+            with closing(_File(self.part)) as x:
+                return state if x.shape == (system.n,) and x.dtype == system.dtype else None
+        except (OSError, ValueError):
+            return None
 
     def save(self, solver, x):
         """Save the state, after x is on the disk."""
@@ -424,14 +451,15 @@ class _Checkpoint:
             file.write(solver.state())
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, self.path)
+        _replace(part, self.path)
         self.last = time.monotonic()
 
     def forget(self):
         """Delete the file, which is of no use any more."""
         self.useful = False
-        with suppress(FileNotFoundError):
-            os.remove(self.path)
+        for path in (self.path, _part_of(self.path)):
+            with suppress(FileNotFoundError):
+                os.remove(path)
 
 
 def _main(arguments=None):
@@ -439,7 +467,11 @@ def _main(arguments=None):
     import argparse
     import sys
 
-    parser = argparse.ArgumentParser(prog="python -m bandsolve.out_of_core", description="Solve a tridiagonal system that is larger than memory.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bandsolve.out_of_core",
+        description="Solve a tridiagonal system that is larger than memory.",
+        epilog="Options come first, then --, if a number is negative and has an exponent: --out x.npy -- -1e-3 1 -1e-3 rhs.npy",
+    )
     parser.add_argument("sub", help="n - 1 entries below the diagonal: an .npy file, or a number")
     parser.add_argument("diag", help="n entries on the diagonal")
     parser.add_argument("sup", help="n - 1 entries above the diagonal")
@@ -476,6 +508,8 @@ def _main(arguments=None):
     seconds = time.monotonic() - started
     if sys.stderr.isatty():
         print(file=sys.stderr)
+    if report.attention:
+        print(report.attention, file=sys.stderr)
     print(f"solved in {seconds:.1f} s, backward error {report.backward_error:.1e} after {report.refinement_steps} refinement steps")
 
 

@@ -80,7 +80,7 @@ pub struct OutOfCorePiece {
 /// use bandsolve::out_of_core::{OutOfCoreSolver, PieceRows};
 /// let n = 100_000;
 /// let (sub, diag, sup, rhs) = (vec![-1.0; n], vec![4.0; n], vec![-1.0; n], vec![2.0; n]);
-/// let mut x = vec![0.0; n];
+/// let mut x = vec![0.0_f64; n];
 /// let mut solver = OutOfCoreSolver::new(n, 20_000)?;
 /// while let Some(piece) = solver.next_piece() {
 ///     let rows = piece.rows;
@@ -379,8 +379,9 @@ impl<T: Scalar> OutOfCoreSolver<T> {
     fn after_step(&mut self, measured: MeasuredPass) -> Progress {
         let (before, rule, error) = (self.progress, StoppingRule::contract::<T>(), measured.error);
         self.ends.iter_mut().zip(&self.correction).for_each(|(end, correction)| *end += *correction);
-        let good = error <= rule.goal || !error.is_finite();
-        let finished = good || before.steps >= rule.max_steps || error >= before.error_before;
+        // A step that did not reduce the error cannot be undone, because the previous x is not stored.
+        let no_gain = error >= before.error_before && error <= tolerable::<T>();
+        let finished = error <= rule.goal || !error.is_finite() || no_gain || before.steps >= rule.max_steps;
         let next = Progress { substitutes: false, next: 0, finished, measured, ..before };
         if finished {
             next
@@ -402,8 +403,9 @@ impl<T: Scalar> OutOfCoreSolver<T> {
             return Err(Error::NotConverged { backward_error, refinement_steps: steps });
         }
         let report = Report::external(Method::Rpts, "partitions of 4096 rows, read in pieces", Some(&[error]));
-        // An upper bound of the reciprocal condition number, see `rcond_from_size`.
-        let rcond = (largest > 0.0 && ratio > 0.0).then_some(ratio / largest);
+        // An upper bound of the reciprocal condition number, see `rcond_from_size`. Parts of complex numbers are at least 1/√2 of their modulus.
+        let slack = if T::COMPLEX { 2.0 } else { 1.0 };
+        let rcond = (largest > 0.0 && ratio > 0.0).then_some(slack * ratio / largest);
         let attention = attention(T::Real::EPSILON.to_f64(), rcond, error, None).map(Arc::from);
         Ok(Report { refinement_steps: steps, attention, ..report })
     }

@@ -250,10 +250,17 @@ fn entries_that_are_not_finite() {
 #[test]
 fn a_saved_state_continues_anywhere() {
     let n = 30_000;
-    let a = toeplitz(n, -1.0, 2.0, -1.0);
-    let arrays = Arrays::new(&a, &x_true(n, 7));
+    continues_anywhere(&toeplitz(n, -1.0, 2.0, -1.0));
+    // Partitions that are eliminated by rotations.
+    continues_anywhere(&toeplitz(n, 1.0, 1.0, -1.01));
+}
+
+fn continues_anywhere(a: &Tridiagonal<'_, f64>) {
+    let n = a.n();
+    let arrays = Arrays::new(a, &x_true(n, 7));
     let (expected, report) = arrays.solve(8192);
     let report = report.unwrap();
+    assert_eq!(report.refinement_steps, 0);
     // x is stored up to the last piece, the state some pieces before.
     for (stop, more) in (0..9).flat_map(|stop| [(stop, 0), (stop, 2)]) {
         let mut x = vec![f64::NAN; n];
@@ -286,14 +293,15 @@ fn a_saved_state_continues_anywhere() {
 #[test]
 fn a_saved_state_of_a_correction() {
     let n = 30_000;
+    // In single precision, this matrix is singular to working precision, and some x are not accurate enough at first.
+    let a = Tridiagonal::from_vecs(vec![-1.0_f32; n], vec![2.0; n], vec![-1.0; n], false).unwrap();
     let mut random = Random::new(11);
-    let refined = (0..50).find_map(|_| {
-        let [sub, diag, sup, rhs] = [(); 4].map(|()| random_vec::<f64>(n, &mut random));
-        let a = Tridiagonal::from_vecs(sub, diag, sup, false).unwrap();
+    let refined = (0..200).find_map(|_| {
+        let rhs = random_vec::<f32>(n, &mut random);
         let arrays = Arrays::new(&a, &rhs);
-        arrays.solve(0).1.is_ok_and(|report| report.refinement_steps > 0).then_some((a, rhs, arrays))
+        arrays.solve(0).1.is_ok_and(|report| report.refinement_steps > 0).then_some((rhs, arrays))
     });
-    let Some((a, rhs, arrays)) = refined else { return println!("skipped: no x had to be corrected") };
+    let Some((rhs, arrays)) = refined else { return println!("skipped: no x had to be corrected") };
     let mut x = vec![0.0; n];
     let mut solver = OutOfCoreSolver::new(n, 0).unwrap();
     let mut corrected = 0;
@@ -309,9 +317,10 @@ fn a_saved_state_of_a_correction() {
             }
             for state in [&first_state, &state] {
                 let mut x = x.clone();
-                let mut solver = OutOfCoreSolver::<f64>::read_state(n, 10_000, &mut &**state).unwrap();
+                let mut solver = OutOfCoreSolver::<f32>::read_state(n, 10_000, &mut &**state).unwrap();
                 while arrays.step(&mut solver, &mut x).unwrap() {}
-                assert!(backward_error(&a, &rhs, &x) <= solver.report().unwrap().backward_error + 1e-15);
+                let reported = solver.report().unwrap().backward_error;
+                assert!(backward_error(&a, &rhs, &x) <= reported + 4.0 * f64::from(f32::EPSILON));
             }
         }
         arrays.step(&mut solver, &mut x).unwrap();

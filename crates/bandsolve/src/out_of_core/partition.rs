@@ -1,6 +1,6 @@
 //! One partition in memory: its two coarse equations, its unknowns for a known coarse solution, and its backward error.
 //!
-//! A partition has m ≥ 2 rows. The coarse system contains its first and its last unknown. EliminationKind removes the m − 2 inner unknowns from
+//! A partition has m ≥ 2 rows. The coarse system contains its first and its last unknown. Elimination removes the m − 2 inner unknowns from
 //! the m rows. Two equations are left, between the coarse unknowns of this partition and the nearest ones of its neighbours:
 //!
 //! ```text

@@ -64,7 +64,7 @@ impl<T: Scalar> OutOfCoreSolver<T> {
     /// Continue from a state that [`write_state`](Self::write_state) wrote on a computer with the same order of bytes. The size of the pieces can be another.
     ///
     /// # Errors
-    /// `InvalidData` if the state is for another n, number type or version, or is damaged or incomplete; `OutOfMemory`; and the errors of reading.
+    /// `InvalidData` if the state is for another n, number type or version, or is incomplete; `OutOfMemory`; and the errors of reading. Changed numbers in a state are not detected.
     pub fn read_state(n: usize, piece_rows: usize, from: &mut dyn Read) -> io::Result<Self> {
         let invalid = |why: &str| io::Error::new(ErrorKind::InvalidData, format!("the state cannot be used: {why}"));
         let mut read = |bytes: &mut [u8]| {
@@ -112,7 +112,11 @@ impl<T: Scalar> OutOfCoreSolver<T> {
         for elimination in &mut solver.eliminations[..known] {
             let mut byte = [0];
             read(&mut byte)?;
-            *elimination = if byte == [1] { EliminationKind::Rotations } else { EliminationKind::Exchanges };
+            *elimination = match byte {
+                [0] => EliminationKind::Exchanges,
+                [1] => EliminationKind::Rotations,
+                _ => return Err(invalid("it is damaged")),
+            };
         }
         if substitutes || finished {
             read(bytemuck::cast_slice_mut(&mut solver.correction))?;
