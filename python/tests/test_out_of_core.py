@@ -94,7 +94,7 @@ def test_corrections_read_x_from_the_file(tmp_path):
         if report.refinement_steps:
             break
     else:
-        pytest.skip("no x had to be corrected")
+        pytest.fail("no x had to be corrected")
     arrays = [np.full(n - 1, -1, np.float32), np.full(n, 2, np.float32), np.full(n - 1, -1, np.float32), rhs]
 
     def call(**more):
