@@ -15,7 +15,7 @@ def solve_tridiagonal(
     rhs: str | os.PathLike[str] | ArrayLike,
     out: str | os.PathLike[str] | Any,
     *,
-    piece_rows: int = 1 << 18,
+    piece_rows: int = 262144,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Report: ...
