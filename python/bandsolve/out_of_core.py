@@ -55,7 +55,7 @@ def solve_tridiagonal(sub, diag, sup, rhs, out, *, piece_rows=1 << 18, checkpoin
         The path of an ``.npy`` file for x, or any object with a `shape`, a `dtype` and assignment to slices. The file appears when x is complete. Until
         then its name ends in ``.part``. `out` must not be one of the other arrays.
     piece_rows : int, default 262144
-        Number of rows in memory, a multiple of 4096 for best use. The function needs about 12 words for each of them, and n / 60 words more. x does
+        Number of rows in memory, a multiple of 4096 for best use. The function needs about 12 words for each of them, and n / 150 words more. x does
         not depend on it.
     checkpoint : path, optional
         A file for the state of the solve, written every 30 seconds, and when an exception such as KeyboardInterrupt ends the call. If the file exists,

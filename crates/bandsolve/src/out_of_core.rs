@@ -16,7 +16,7 @@
 //! | --- | --- |
 //! | read by the caller | 8, in two passes |
 //! | written by the caller | 1 |
-//! | memory | 1/60, and the rows of a piece |
+//! | memory | 1/150, and the rows of a piece |
 //!
 //! The result is the same, bit for bit, for any size of the pieces and any number of threads.
 //!
