@@ -16,6 +16,7 @@ The command ``python -m bandsolve.out_of_core sub.npy diag.npy sup.npy rhs.npy -
 
 import hashlib
 import json
+import math
 import operator
 import os
 import time
@@ -207,7 +208,7 @@ class _File:
             raise ValueError(f"{self.path} is not an .npy file: {error}") from None
         self._start = self._file.tell()
         size = os.fstat(self._file.fileno()).st_size
-        if self.dtype.hasobject or size < self._start + int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize:
+        if self.dtype.hasobject or size < self._start + math.prod(self.shape) * self.dtype.itemsize:
             self._file.close()
             raise ValueError(f"{self.path} is incomplete, or does not contain numbers")
 
@@ -309,11 +310,11 @@ class _System:
 
     def fingerprint(self, *outputs):
         """A digest of the files and of some rows, which tells whether a checkpoint belongs to this call."""
-        digest = hashlib.sha256(f"{self.n} {self.dtype} {[os.path.realpath(output) for output in outputs]}".encode())
+        digest = hashlib.sha256(repr((self.n, str(self.dtype), *map(os.path.realpath, outputs))).encode())
         for array in self.arrays.values():
             if isinstance(array, _File):
                 info = os.stat(array.path)
-                digest.update(f"{info.st_size} {info.st_mtime_ns}".encode())
+                digest.update(repr((info.st_size, info.st_mtime_ns)).encode())
         for row in sorted({self.n * k // _SAMPLES for k in range(_SAMPLES)} | {self.n - 1}) if self.n else ():
             for part in self.read((row, row + 1)):
                 digest.update(part.tobytes())
@@ -370,15 +371,15 @@ def _check_distinct(system, out, checkpoint):
     """Raise ValueError if an output is also an input or another output."""
     if checkpoint is not None and not _is_path(out):
         raise ValueError("checkpoint needs the path of a file as out")
-    inputs = {_place(array): name for name, array in system.arrays.items() if _place(array)}
+    inputs = {place: name for name, array in system.arrays.items() if (place := _place(array))}
     for name, array in system.arrays.items():
         if array is out or (isinstance(array, np.ndarray) and isinstance(out, np.ndarray) and np.may_share_memory(array, out)):
             raise ValueError(f"out shares memory with {name}")
     paths = [path for output in (out, checkpoint) if output is not None and _is_path(output) for path in (output, _part_of(output))]
     for output in [*paths, out]:
-        if _place(output) in inputs:
+        if (input_name := inputs.get(_place(output))) is not None:
             name = os.fspath(output) if _is_path(output) else "out"
-            raise ValueError(f"{name} is also {inputs[_place(output)]}. Choose another name for the output")
+            raise ValueError(f"{name} is also {input_name}. Choose another name for the output")
     if len({os.path.realpath(path) for path in paths}) < len(paths):
         raise ValueError(f"out and checkpoint are the same file or differ by .part only: {os.fspath(out)}, {os.fspath(checkpoint)}")
 

@@ -332,7 +332,10 @@ impl<'w, T: Scalar> StagedPartition<'w, T> {
         Ok(equations(running, EliminationKind::Rotations))
     }
 
-    /// Correct x by the solution of A·c = r, given c at the first and the last row and beside them. Returns x.
+    /// Solve A·c = r for the inner unknowns, and add c to x. Returns the corrected x.
+    ///
+    /// The argument has the coarse unknowns of c: the last one of the partition before, the first and the last one of this partition, and the first one of
+    /// the partition after.
     ///
     /// # Errors
     /// `Err(i)` if no row contains unknown i.
