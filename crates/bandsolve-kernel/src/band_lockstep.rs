@@ -10,14 +10,25 @@
 //!
 //! Cost per row with q = lower + upper: lower·q multiplications and additions, 2·lower·q selections, 1 reciprocal; q + 2 words read and 1
 //! written.
+//!
+//! Hermitian positive definite matrices are eliminated without row exchanges, A = Uᴴ·D⁻¹·U with D the diagonal of U. Only the entries on the main
+//! diagonal and above are read:
+//!
+//! ```text
+//! a[r, j] ← a[r, j] − conj(u[c, r])·u[c, j]/d[c]     for c < r ≤ j ≤ c + upper
+//! ```
+//!
+//! Cost per row: upper·(upper + 5)/2 multiplications and additions for the solution and 2·upper for its check, 1 reciprocal; upper + 2 words
+//! read and 1 written.
 
 use super::Job;
+use super::band_form::{BandForm, BandRun, StoredAs};
 use super::blocks::BlockPivots;
 use super::blocks::panel_step::{PANEL_ROWS, PanelColumn, PanelStep};
 use super::lockstep::Shared;
 use super::prefetch::prefetch;
 use super::sweep::{Check, Least};
-use super::tile::{STAGED_ROWS, Scaling, Strides, copy_in, copy_out, vectors};
+use super::tile::{Scaling, Strides, copy_in, copy_out, vectors};
 use crate::job::kernel;
 use crate::number::{Element, Lanes, Scalar, lanes_of};
 use crate::simd::Simd;
@@ -26,187 +37,6 @@ use core::mem::MaybeUninit;
 
 /// Distance, in rows, over which interleaved entries are prefetched.
 const AHEAD: usize = 16;
-
-/// Distances in memory between the entries of the bands of a batch, counted in numbers.
-///
-/// # Examples
-/// ```
-/// use bandsolve_kernel::band_lockstep::BandStrides;
-/// // Pentadiagonal systems of 100 unknowns, one after the other, each in LAPACK band storage:
-/// let lapack = BandStrides { system: 500, column: 5, diagonal: 1 };
-/// // The same with each diagonal in a row of its own, as in SciPy:
-/// let scipy = BandStrides { system: 500, column: 1, diagonal: 100 };
-/// assert_ne!(lapack, scipy);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BandStrides {
-    /// From one system to the next.
-    pub system: usize,
-    /// From entry (i, j) to entry (i + 1, j + 1).
-    pub column: usize,
-    /// From entry (i, j) to entry (i + 1, j).
-    pub diagonal: usize,
-}
-
-/// Distances in memory between the entries of the blocks of a batch, counted in numbers.
-///
-/// # Examples
-/// ```
-/// use bandsolve_kernel::band_lockstep::BlockStrides;
-/// // Systems of 10 block rows one after the other, with blocks of 3 rows in row-major order, as NumPy stores an array (systems, 10, 3, 3):
-/// let numpy = BlockStrides { system: 90, block: 9, row: 3, column: 1 };
-/// // The same with column-major blocks:
-/// let columns = BlockStrides { row: 1, column: 3, ..numpy };
-/// assert_ne!(numpy, columns);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BlockStrides {
-    /// From one system to the next; 0 for one matrix for all systems.
-    pub system: usize,
-    /// From a block to the next one of its array.
-    pub block: usize,
-    /// From one row of a block to the next.
-    pub row: usize,
-    /// From one column of a block to the next.
-    pub column: usize,
-}
-
-/// Numbers of each system that have places at constant distances in memory and in a tile.
-///
-/// Number (o, e), for o < `outer` and e < `count`, is at `from + o·outer_stride + e·stride` of its system, in array `array`. It is entry
-/// `k + o·outer_k + e·step_k` of row `row + o·outer_row + e·step_row`: entry k of row i is in column i + k − lower.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BandRun {
-    pub array: usize,
-    pub from: usize,
-    pub row: usize,
-    pub k: usize,
-    pub count: usize,
-    pub stride: usize,
-    pub step_row: isize,
-    pub step_k: isize,
-    pub outer: usize,
-    pub outer_stride: usize,
-    pub outer_row: isize,
-    pub outer_k: isize,
-}
-
-impl BandRun {
-    /// A run without outer steps.
-    pub fn line(array: usize, (from, stride): (usize, usize), (row, k): (usize, usize), count: usize) -> Self {
-        Self {
-            array,
-            from,
-            row,
-            k,
-            count,
-            stride,
-            step_row: 1,
-            step_k: 0,
-            outer: 1,
-            outer_stride: 0,
-            outer_row: 0,
-            outer_k: 0,
-        }
-    }
-
-    /// The index of number (o, e), its row, and its entry there.
-    #[inline(always)]
-    fn place(&self, o: usize, e: usize) -> (usize, usize, usize) {
-        let along = |first: usize, outer_step: isize, step: isize| {
-            first.wrapping_add_signed(outer_step * o as isize + step * e as isize)
-        };
-        let index = self.from + o * self.outer_stride + e * self.stride;
-        (index, along(self.row, self.outer_row, self.step_row), along(self.k, self.outer_k, self.step_k))
-    }
-
-    /// Number of blocks of at most [`STAGED_ROWS`] numbers.
-    #[inline(always)]
-    pub(crate) fn blocks(&self) -> usize {
-        self.outer * self.count.div_ceil(STAGED_ROWS)
-    }
-
-    /// Block `b`: the index of its first number, how many there are, and the row of the first one and the distance to the next row.
-    #[inline(always)]
-    pub(crate) fn block(&self, b: usize) -> (usize, usize, (usize, isize)) {
-        let per_line = self.count.div_ceil(STAGED_ROWS);
-        let (o, e) = (b / per_line, b % per_line * STAGED_ROWS);
-        let (index, row, _) = self.place(o, e);
-        (index, STAGED_ROWS.min(self.count - e), (row, self.step_row))
-    }
-
-    /// Call a function with the index, the row and the entry of each number.
-    #[inline]
-    pub fn each(&self, mut call: impl FnMut(usize, usize, usize)) {
-        for (o, e) in (0..self.outer).flat_map(|o| (0..self.count).map(move |e| (o, e))) {
-            let (index, row, k) = self.place(o, e);
-            call(index, row, k);
-        }
-    }
-
-    /// The same numbers in Aᵀ.
-    #[inline(always)]
-    fn transposed(&self, form: &BandForm<'_>) -> Self {
-        Self {
-            row: self.row + self.k - form.lower,
-            k: form.q() - self.k,
-            step_row: self.step_row + self.step_k,
-            step_k: -self.step_k,
-            outer_row: self.outer_row + self.outer_k,
-            outer_k: -self.outer_k,
-            ..*self
-        }
-    }
-
-    /// The largest index. `None` if it overflows, or there is none.
-    pub fn last(&self) -> Option<usize> {
-        let (inner, outer) = (self.count.checked_sub(1)?, self.outer.checked_sub(1)?);
-        let along = inner.checked_mul(self.stride)?.checked_add(outer.checked_mul(self.outer_stride)?)?;
-        self.from.checked_add(along)
-    }
-
-    /// Whether all numbers have places in a matrix of this form. Rows, columns and entries are linear, so that four numbers show it.
-    fn is_inside(&self, form: &BandForm<'_>) -> bool {
-        let at = |first: usize, steps: [(isize, usize); 2]| {
-            let step = |(step, count): (isize, usize)| step.checked_mul(isize::try_from(count).ok()?);
-            let [outer, inner] = steps.map(step);
-            first.checked_add_signed(outer?.checked_add(inner?)?)
-        };
-        [0, self.outer - 1].iter().all(|o| {
-            [0, self.count - 1].iter().all(|e| {
-                let row = at(self.row, [(self.outer_row, *o), (self.step_row, *e)]);
-                let k = at(self.k, [(self.outer_k, *o), (self.step_k, *e)]);
-                let inside = |row: usize, k: usize| {
-                    row < form.n && k <= form.q() && (form.lower..form.n + form.lower).contains(&(row + k))
-                };
-                row.zip(k).is_some_and(|(row, k)| inside(row, k))
-            })
-        })
-    }
-}
-
-/// The form in which a batch of matrices is eliminated: bands, whose entries come from anywhere.
-#[derive(Debug, Clone, Copy)]
-pub struct BandForm<'a> {
-    /// Number of rows, and of diagonals below and above the main one.
-    pub n: usize,
-    pub lower: usize,
-    pub upper: usize,
-    /// The entries of A. They are added if `add`, and written otherwise.
-    pub runs: &'a [BandRun],
-    pub add: bool,
-    /// Whether there are entries of the bands that no run reaches, besides those outside of the matrices. They are zero.
-    pub gaps: bool,
-    /// The order of the rows. Their indices are counted in rows, and their `k` is `lower`.
-    pub rows: &'a [BandRun],
-}
-
-impl BandForm<'_> {
-    /// Number of off-diagonals.
-    fn q(&self) -> usize {
-        self.lower + self.upper
-    }
-}
 
 /// Systems in memory. The first one begins at the beginning of all arrays.
 #[derive(Clone, Copy)]
@@ -245,14 +75,13 @@ struct BandTileLayout {
 
 impl BandTileLayout {
     fn new(form: &BandForm<'_>) -> Self {
-        let (n, q) = (form.n, form.q());
-        let x = n * (q + 2);
-        Self { x, total: x + n + 2 * q }
+        let x = form.n * (form.entries() + 1);
+        Self { x, total: x + form.n + 2 * form.q() }
     }
 
-    /// Number of elements of the pivot rows: 1/pivot and `lower + upper` entries after it.
+    /// Number of elements of the pivot rows: 1/pivot, and the entries after it.
     fn pivots(form: &BandForm<'_>) -> usize {
-        form.n * (form.q() + 1)
+        form.n * form.entries()
     }
 }
 
@@ -275,6 +104,8 @@ pub fn solve<T: Scalar>(
 ) -> bool {
     let BandSystems { form, strides, count, .. } = *systems;
     assert!(form.n > 0 && count > 0 && form.lower.max(form.upper) <= BATCH_DIAGONALS);
+    // The transpose of a Hermitian matrix is its conjugate.
+    assert!(!form.definite || (form.lower == form.upper && !systems.transposed));
     let end = (count - 1) * strides.lane + (form.n - 1) * strides.row + 1;
     assert!(systems.rhs.len() >= end && first + end <= out.len);
     assert!(form.runs.iter().all(|run| {
@@ -285,6 +116,18 @@ pub fn solve<T: Scalar>(
     assert!(errors.len() == count && sizes.len() == count);
     assert!(memory.len() >= self::memory::<T>(simd, &form));
     BandLockstep { systems: *systems, how, out: out.base.wrapping_add(first), errors, sizes, memory }.run_on(simd)
+}
+
+/// The entries of stored numbers.
+#[inline(always)]
+fn entry<T: Scalar, V: Lanes<Real = T::Real>>(element: T::Element<V>, stored: StoredAs) -> T::Element<V> {
+    match stored {
+        StoredAs::Conjugate if T::COMPLEX => element.conj(),
+        StoredAs::RealPart if T::COMPLEX => {
+            T::Element::<V>::from_columns(&[element.columns()[0], V::splat(T::Real::ZERO)])
+        }
+        _ => element,
+    }
 }
 
 pub struct BandLockstep<'a, T: Scalar> {
@@ -302,21 +145,25 @@ impl<T: Scalar> Job<T> for BandLockstep<'_, T> {
     type Output = bool;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> bool {
-        let BandForm { lower, upper, .. } = self.systems.form;
+        let BandForm { lower, upper, definite, .. } = self.systems.form;
         // With constant widths, all rows stay in registers. Such code is compiled for real numbers only, and not for plain arrays.
-        match (lower, upper) {
-            (2, 2) if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 2, 4>(),
-            _ => self.sweep::<V, 0, 0>(),
+        let constant = const { !T::COMPLEX && !V::PORTABLE };
+        match (definite, lower, upper) {
+            (false, 2, 2) if constant => self.sweep::<V, 2, 4, false>(),
+            (false, ..) => self.sweep::<V, 0, 0, false>(),
+            (true, 1, 1) if constant => self.sweep::<V, 1, 2, true>(),
+            (true, 2, 2) if constant => self.sweep::<V, 2, 4, true>(),
+            (true, ..) => self.sweep::<V, 0, 0, true>(),
         }
     }
 }
 
 impl<T: Scalar> BandLockstep<'_, T> {
-    /// Solve with `L` lower diagonals and `Q` off-diagonals in all (0: any numbers).
+    /// Solve with `L` lower diagonals and `Q` off-diagonals in all (0: any numbers), of positive definite matrices if `D`.
     #[inline(always)]
-    fn sweep<V: Lanes<Real = T::Real>, const L: usize, const Q: usize>(mut self) -> bool {
+    fn sweep<V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const D: bool>(mut self) -> bool {
         let BandSystems { form, strides, count, .. } = self.systems;
-        let tile = self.tile::<V, L, Q>();
+        let tile = self.tile::<V, L, Q, D>();
         let mut large = false;
         for first in (0..count).step_by(V::W) {
             tile.clear(form.gaps || form.add);
@@ -340,7 +187,9 @@ impl<T: Scalar> BandLockstep<'_, T> {
 
     /// The memory of a tile.
     #[inline(always)]
-    fn tile<V: Lanes<Real = T::Real>, const L: usize, const Q: usize>(&mut self) -> BandTile<T, V, L, Q> {
+    fn tile<V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const D: bool>(
+        &mut self,
+    ) -> BandTile<T, V, L, Q, D> {
         let form = self.systems.form;
         let at = BandTileLayout::new(&form);
         let (lower, upper) = if self.systems.transposed { (form.upper, form.lower) } else { (form.lower, form.upper) };
@@ -358,8 +207,8 @@ impl<T: Scalar> BandLockstep<'_, T> {
     }
 }
 
-/// A tile of op(A), with the numbers of diagonals of op(A).
-struct BandTile<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> {
+/// A tile of op(A), with the numbers of diagonals of op(A). If `D`, op(A) is positive definite, and its rows begin with the main diagonal.
+struct BandTile<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const D: bool> {
     base: *mut T::Real,
     pivots: *mut T::Real,
     n: usize,
@@ -369,7 +218,7 @@ struct BandTile<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: us
     lanes: core::marker::PhantomData<V>,
 }
 
-impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTile<T, V, L, Q> {
+impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const D: bool> BandTile<T, V, L, Q, D> {
     const REALS: usize = T::Element::<V>::REALS;
 
     /// Number of diagonals below the main one.
@@ -382,6 +231,18 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
     #[inline(always)]
     fn q(&self) -> usize {
         if Q == 0 { self.lower + self.upper } else { Q }
+    }
+
+    /// Number of diagonals below the main one that are not stored.
+    #[inline(always)]
+    fn skipped(&self) -> usize {
+        if D { self.lower() } else { 0 }
+    }
+
+    /// Number of entries after the pivot in a pivot row.
+    #[inline(always)]
+    fn after(&self) -> usize {
+        self.q() - self.skipped()
     }
 
     #[inline(always)]
@@ -402,10 +263,16 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
         unsafe { value.store(self.at(i)) }
     }
 
-    /// Entry `k` of row `i`, from the lowest diagonal on. Entry q + 1 is the right-hand side.
+    /// Entry `k` of row `i`, from the lowest stored diagonal on.
     #[inline(always)]
     fn row(&self, i: usize, k: usize) -> usize {
-        i * (self.q() + 2) + k
+        i * (self.after() + 2) + k
+    }
+
+    /// The right-hand side of row `i`, after the entries.
+    #[inline(always)]
+    fn rhs(&self, i: usize) -> usize {
+        self.row(i, self.after() + 1)
     }
 
     /// x of row `i`, plus `k` rows, minus `lower` rows.
@@ -417,16 +284,20 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
     /// Entry `j` after the pivot of row `c`. Entry 0 is 1/pivot.
     #[inline(always)]
     fn pivot(&self, c: usize, j: usize) -> *mut T::Real {
-        self.pivots.wrapping_add((c * (self.q() + 1) + j) * Self::REALS * V::W)
+        self.pivots.wrapping_add((c * (self.after() + 1) + j) * Self::REALS * V::W)
     }
 
     /// Set the entries outside of the matrix to zero, and x before and after it. `all`: set the entries of the matrix to zero, too.
     #[inline(always)]
     fn clear(&self, all: bool) {
         let (n, q, zero) = (self.n, self.q(), T::Element::<V>::splat(T::Real::ZERO));
-        let (above, below) = if all { (0, n) } else { (self.lower().min(n), self.upper) };
+        let (above, below) = match (all, D) {
+            (true, _) => (0, n),
+            (false, true) => (0, self.upper),
+            (false, false) => (self.lower().min(n), self.upper),
+        };
         for i in (0..above).chain(n.saturating_sub(below)..n) {
-            for k in 0..=q {
+            for k in 0..=self.after() {
                 self.store(self.row(i, k), zero);
             }
         }
@@ -459,16 +330,26 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
     fn stage_from(&self, (from, lane, unit): (*const T, usize, usize), live: usize, (run, add): (&BandRun, bool)) {
         for o in 0..run.outer {
             let (index, row, k) = run.place(o, 0);
-            let step = run.step_row * (self.q() + 2) as isize + run.step_k;
+            let step = run.step_row * (self.after() + 2) as isize + run.step_k;
             let source = (from.wrapping_add(index * unit), Strides { lane, row: run.stride * unit });
-            let to = (self.row(row, k), step);
-            if add { self.add(source, live, to, run.count) } else { self.copy(source, live, to, run.count) }
+            let to = (self.row(row, k - self.skipped()), step);
+            if add {
+                self.add(source, live, to, (run.count, run.stored));
+            } else {
+                self.copy(source, live, to, (run.count, run.stored));
+            }
         }
     }
 
     /// Copy `count` scalars of every lane to elements from `to` on, with this distance.
     #[inline(always)]
-    fn copy(&self, (from, strides): (*const T, Strides), live: usize, (to, step): (usize, isize), count: usize) {
+    fn copy(
+        &self,
+        (from, strides): (*const T, Strides),
+        live: usize,
+        (to, step): (usize, isize),
+        (count, stored): (usize, StoredAs),
+    ) {
         let place = |i: usize| to.wrapping_add_signed(step * i as isize);
         let mut done = 0;
         if live == V::W && strides.vectors::<T, true>() {
@@ -486,7 +367,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
                     }
                     for k in 0..together {
                         let element = T::Element::<V>::from_columns(&columns[k * Self::REALS..]);
-                        self.store(place(i + k), element);
+                        self.store(place(i + k), entry::<T, V>(element, stored));
                     }
                 }
             }
@@ -494,12 +375,21 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
         for i in done..count {
             // SAFETY: as above.
             unsafe { copy_in(from.wrapping_add(i * strides.row), (V::W, live, strides.lane), self.at(place(i))) }
+            if T::COMPLEX && stored != StoredAs::Entry {
+                self.store(place(i), entry::<T, V>(self.load(place(i)), stored));
+            }
         }
     }
 
     /// Add `count` scalars of every lane to elements from `to` on, with this distance.
     #[inline(always)]
-    fn add(&self, (from, strides): (*const T, Strides), live: usize, (to, step): (usize, isize), count: usize) {
+    fn add(
+        &self,
+        (from, strides): (*const T, Strides),
+        live: usize,
+        (to, step): (usize, isize),
+        (count, stored): (usize, StoredAs),
+    ) {
         for i in 0..count {
             let to = to.wrapping_add_signed(step * i as isize);
             // SAFETY: as in `copy`. There are no pivot rows yet.
@@ -507,29 +397,29 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
                 copy_in(from.wrapping_add(i * strides.row), (V::W, live, strides.lane), self.pivots);
                 T::Element::<V>::load(self.pivots)
             };
-            self.store(to, self.load(to) + number);
+            self.store(to, self.load(to) + entry::<T, V>(number, stored));
         }
     }
 
     /// Multiply row `i` by `by`, or by the power of two that brings its largest entry in \[2, 4).
     #[inline(always)]
     fn scale_row(&self, i: usize, by: Option<V>, conj: bool) {
-        let q = self.q();
         let by = match by {
             Some(by) => by,
             None => self.largest_in_row(i).equilibrate(),
         };
-        for k in 0..=q {
+        for k in 0..=self.after() {
             let value = self.load(self.row(i, k)).scale(by);
             self.store(self.row(i, k), if T::COMPLEX && conj { value.conj() } else { value });
         }
-        self.store(self.row(i, q + 1), self.load(self.row(i, q + 1)).scale(by));
+        self.store(self.rhs(i), self.load(self.rhs(i)).scale(by));
     }
 
     #[inline(always)]
     fn largest_in_row(&self, i: usize) -> V {
         let mut largest = V::splat(T::Real::ZERO);
-        for k in 0..=self.q() {
+        // No entry of a positive definite matrix is larger than the largest one on the diagonal.
+        for k in 0..=if D { 0 } else { self.q() } {
             largest = self.load(self.row(i, k)).abs1().max(largest);
         }
         largest
@@ -539,7 +429,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
     #[inline(always)]
     fn solve(&self, how: &BandOptions<T::Real>, conj: bool) -> (V, V) {
         let mut by = None;
-        if how.scaling == Scaling::Partition {
+        if D || how.scaling == Scaling::Partition {
             let mut largest = V::splat(T::Real::ZERO);
             for i in 0..self.n {
                 largest = largest.max(self.largest_in_row(i));
@@ -547,7 +437,11 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
             by = Some(largest.equilibrate());
         }
         let mut least = Least::new();
-        self.eliminate(how.choice, (by, conj), &mut least);
+        if D {
+            self.eliminate_definite((by, conj), &mut least);
+        } else {
+            self.eliminate(how.choice, (by, conj), &mut least);
+        }
         let mut check = Check::<V>::new(T::Real::ZERO);
         self.substitute(how.verify, &mut check);
         if how.verify {
@@ -574,7 +468,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
                 let inside = r < n && j + lower <= q + r;
                 carried[j][r].write(if inside { self.load(self.row(r, j + lower - r)) } else { zero });
             }
-            carried_rhs[r].write(if r < n { self.load(self.row(r, q + 1)) } else { zero });
+            carried_rhs[r].write(if r < n { self.load(self.rhs(r)) } else { zero });
         }
         let mut largest = V::splat(T::Real::ONE);
         for c in 0..n {
@@ -601,13 +495,67 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
                 carried[j - 1][..lower].copy_from_slice(&column[1..=lower]);
             }
             column[..lower].copy_from_slice(&carried_rhs[..lower]);
-            column[lower].write(self.entering(i, q + 1));
+            column[lower].write(self.entering(i, self.after() + 1));
             step.apply(lower, 0, &mut column);
             // SAFETY: `apply` wrote the column.
             self.store(self.x(c, lower), unsafe { column[0].assume_init() });
             carried_rhs[..lower].copy_from_slice(&column[1..=lower]);
         }
         least.see_size(largest.recip());
+    }
+
+    /// Compute the pivot rows of positive definite matrices. Write y to the elements of x. In lanes with a pivot that is not positive, `least`
+    /// becomes 0.
+    #[inline(always)]
+    fn eliminate_definite(&self, (by, conj): (Option<V>, bool), least: &mut Least<V>) {
+        let (n, width) = (self.n, self.lower());
+        let (zero, one) = (V::splat(T::Real::ZERO), V::splat(T::Real::ONE));
+        // Entry [r][j], r ≤ j, is that of row c + r in column c + j. Column j = width and row r = width enter in step c.
+        let mut carried =
+            [[const { MaybeUninit::<T::Element<V>>::uninit() }; BATCH_DIAGONALS + 1]; BATCH_DIAGONALS + 1];
+        let mut carried_rhs = [const { MaybeUninit::<T::Element<V>>::uninit() }; BATCH_DIAGONALS + 1];
+        for r in 0..width {
+            if r < n {
+                self.scale_row(r, by, conj);
+            }
+            for j in r..width {
+                carried[r][j].write(self.entering(r, j - r));
+            }
+            carried_rhs[r].write(self.entering(r, width + 1));
+        }
+        let mut positive = one;
+        for c in 0..n {
+            if c + width < n {
+                self.scale_row(c + width, by, conj);
+            }
+            for r in 0..=width {
+                carried[r][width].write(self.entering(c + r, width - r));
+            }
+            carried_rhs[width].write(self.entering(c + width, width + 1));
+            let pivot_row = carried[0];
+            // SAFETY: here and below, all entries [r][j] with r ≤ j ≤ width were written.
+            let (first, y) = unsafe { (pivot_row[0].assume_init(), carried_rhs[0].assume_init()) };
+            let pivot = first.columns()[0];
+            let recip = pivot.recip();
+            positive = V::select(pivot.gt(zero), positive, zero);
+            // SAFETY: here and below, `solve` checked that there is memory for all pivot rows.
+            unsafe { T::Element::<V>::from_columns(&[recip, zero]).store(self.pivot(c, 0)) }
+            self.store(self.x(c, width), y);
+            for r in 1..=width {
+                // SAFETY: see above.
+                let (above, rhs) = unsafe { (pivot_row[r].assume_init(), carried_rhs[r].assume_init()) };
+                // SAFETY: see above.
+                unsafe { above.store(self.pivot(c, r)) }
+                let factor = above.conj().scale(recip);
+                for j in r..=width {
+                    // SAFETY: see above.
+                    let (above, entry) = unsafe { (pivot_row[j].assume_init(), carried[r][j].assume_init()) };
+                    carried[r - 1][j - 1].write(factor.neg_mul_add(above, entry));
+                }
+                carried_rhs[r - 1].write(factor.neg_mul_add(y, rhs));
+            }
+        }
+        least.see_size(positive);
     }
 
     /// Entry `k` of row `i`, zero beyond the last row.
@@ -619,10 +567,10 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
     /// Compute x upwards, and the residual of each row whose unknowns are known.
     #[inline(always)]
     fn substitute(&self, verify: bool, check: &mut Check<V>) {
-        let (n, lower, q) = (self.n, self.lower(), self.q());
+        let (n, lower) = (self.n, self.lower());
         for c in (0..n).rev() {
             let mut sum = self.load(self.x(c, lower));
-            for j in (1..=q).rev() {
+            for j in (1..=self.after()).rev() {
                 // SAFETY: `eliminate` wrote the pivot row.
                 let entry = unsafe { T::Element::<V>::load(self.pivot(c, j)) };
                 sum = entry.neg_mul_add(self.load(self.x(c, lower + j)), sum);
@@ -645,11 +593,17 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize> BandTi
     /// Add the residual of row `i`.
     #[inline(always)]
     fn check_row(&self, i: usize, check: &mut Check<V>) {
-        let rhs = self.load(self.row(i, self.q() + 1));
+        let rhs = self.load(self.rhs(i));
         let (mut residual, mut sum) = (rhs, V::splat(T::Real::ZERO));
-        for k in 0..=self.q() {
+        for k in 0..=self.after() {
             let entry = self.load(self.row(i, k));
-            residual = entry.neg_mul_add(self.load(self.x(i, k)), residual);
+            residual = entry.neg_mul_add(self.load(self.x(i, k + self.skipped())), residual);
+            sum = sum + entry.measure();
+        }
+        // Entries below the main diagonal are those above it in earlier rows.
+        for k in 1..=self.skipped().min(i) {
+            let entry = self.load(self.row(i - k, k)).conj();
+            residual = entry.neg_mul_add(self.load(self.x(i - k, self.lower())), residual);
             sum = sum + entry.measure();
         }
         check.see_row(residual.measure(), sum, rhs.measure());

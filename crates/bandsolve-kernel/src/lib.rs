@@ -12,6 +12,7 @@
 
 pub mod arithmetic;
 pub mod band_copy;
+pub mod band_form;
 pub mod band_lockstep;
 pub mod band_rectangle;
 pub mod blocks;

@@ -14,7 +14,7 @@
 //! read and 1 written, with several tiles 3 and 2.
 
 use super::Job;
-use super::band_lockstep::BandRun;
+use super::band_form::BandRun;
 use super::lockstep::Shared;
 use super::shared_matrix::{
     Group, SharedSystems, TOGETHER, least_count, load, put_checks, splat, store, vector_starts,
@@ -87,7 +87,7 @@ pub fn memory<T: Scalar>(simd: Simd, (n, lower, upper): (usize, usize, usize), r
 
 /// Solve for all right-hand sides. x goes to `out` from entry `first` on, in the same layout. Returns whether an x is large.
 ///
-/// `rows` is the order of the rows ([`BandForm::rows`](super::band_lockstep::BandForm::rows)), empty for that of memory. `errors` and `sizes`
+/// `rows` is the order of the rows ([`BandForm::rows`](super::band_form::BandForm::rows)), empty for that of memory. `errors` and `sizes`
 /// are those of [`LockstepOptions`](super::lockstep::LockstepOptions). `memory` has at least the size that [`memory`](fn@memory) returns. If
 /// `conj`, the matrix is replaced by its conjugate.
 pub fn solve<T: Scalar>(

@@ -12,6 +12,7 @@ use crate::tuning::SMALL_BLOCK_MAX;
 /// - `block_stored E`: a `BlockElimination` of `methods/`
 /// - `scheme m`: partitions on SIMD lanes, by the function `scheme` of a file of `methods/`
 /// - `module m`: the functions `factor` and `scratch` of a module
+/// - `lanes`: a variant of the kernels for batches
 #[doc(hidden)]
 #[macro_export]
 macro_rules! methods {
@@ -31,6 +32,7 @@ macro_rules! methods {
             Cholesky "cholesky" {
                 Tridiagonal "cholesky.md" [module methods::cholesky::tridiagonal];
                 Band "cholesky.md" [module methods::cholesky::band];
+                Batch "cholesky.md" [lanes];
             }
             /// Sequential elimination with 1 × 1 and 2 × 2 pivots on the diagonal, without row exchanges.
             DiagonalPivoting "diagonal-pivoting" {
@@ -115,6 +117,8 @@ enum SolvedShape {
     Blocks,
     /// Block tridiagonal, with at most `SMALL_BLOCK_MAX` rows per block.
     SmallBlocks,
+    /// A batch of any kind.
+    Batch,
 }
 
 impl SolvedShape {
@@ -125,6 +129,7 @@ impl SolvedShape {
             (SolvedShape::Band, Shape::Banded { .. }) | (SolvedShape::Blocks, Shape::BlockTridiagonal { .. }) => true,
             (SolvedShape::NarrowBand, Shape::Banded { lower, upper, .. }) => lower.max(upper) <= SMALL_BLOCK_MAX,
             (SolvedShape::SmallBlocks, Shape::BlockTridiagonal { block, .. }) => block <= SMALL_BLOCK_MAX,
+            (SolvedShape::Batch, Shape::Batch { .. } | Shape::BandedBatch { .. }) => true,
             _ => false,
         }
     }

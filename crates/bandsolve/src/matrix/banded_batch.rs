@@ -7,7 +7,7 @@ use crate::error::{Error, Result, check_len};
 use crate::memory::{copied, push, zeroed};
 use crate::tuning::SMALL_BLOCK_MAX;
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::band_lockstep::{BandRun, BandStrides, BlockStrides};
+use bandsolve_kernel::band_form::{BandRun, BandStrides, BlockStrides, StoredAs};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
@@ -31,6 +31,7 @@ use std::borrow::Cow;
 /// | the same entry of all systems side by side | [`interleaved`](Self::interleaved) |
 /// | any other order, such as one array for each diagonal | [`with_strides`](Self::with_strides) |
 /// | blocks | [`from_blocks`](Self::from_blocks) |
+/// | one triangle of Hermitian matrices | [`hermitian`](Self::hermitian) |
 /// | one matrix for all systems | [`with_strides`](Self::with_strides) or [`from_blocks`](Self::from_blocks), `system: 0` |
 ///
 /// # Cost
@@ -60,19 +61,21 @@ pub struct BandedBatch<'a, T: Scalar> {
     count: usize,
     layout: Layout,
     /// The number of places, rows or block rows, and the rows of each.
-    places: usize,
-    block: usize,
-    /// How many places below and above its own a place is coupled with.
-    widths: (usize, usize),
+    pub(super) places: usize,
+    pub(super) block: usize,
+    /// How many places below and above its own a place is coupled with by stored entries.
+    pub(super) widths: (usize, usize),
+    /// Whether the other triangle has the conjugates of the stored entries.
+    pub(super) hermitian: bool,
     periodic: bool,
-    strides: EntryStrides,
+    pub(super) strides: EntryStrides,
     /// The array of bands, or those of blocks.
     arrays: [Cow<'a, [T]>; 3],
 }
 
 /// Where the entries are in the arrays.
 #[derive(Debug, Clone, Copy)]
-enum EntryStrides {
+pub(super) enum EntryStrides {
     Bands(BandStrides),
     Blocks(BlockStrides),
 }
@@ -156,7 +159,61 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         check_reach("bands", &steps, bands.len())?;
         let arrays = [Cow::Borrowed(bands), Cow::Borrowed(&[][..]), Cow::Borrowed(&[][..])];
         let strides = EntryStrides::Bands(strides);
-        Ok(Self { count, layout, places: n, block: 1, widths: (lower, upper), periodic: false, strides, arrays })
+        Ok(Self {
+            count,
+            layout,
+            places: n,
+            block: 1,
+            widths: (lower, upper),
+            hermitian: false,
+            periodic: false,
+            strides,
+            arrays,
+        })
+    }
+
+    /// A batch of Hermitian matrices with `width` diagonals on each side, that borrows one triangle of each.
+    ///
+    /// # Shapes
+    /// With i ≥ j if `lower`, and i ≤ j otherwise, entry (i, j) of system s is
+    ///
+    /// ```text
+    /// bands[s·system + j·column + (i − j)·diagonal]           (lower)
+    /// bands[s·system + j·column + (width + i − j)·diagonal]   (upper)
+    /// ```
+    ///
+    /// Imaginary parts of the main diagonal and entries outside of the matrices are ignored.
+    ///
+    /// # Cost
+    /// Half of the entries are read. Under method [`Cholesky`](crate::Method::Cholesky), which requires positive definite matrices, a solve takes about a
+    /// fourth of the operations of a general band; with other methods, as many.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if an entry would lie outside of `bands`, or there are more than 15 diagonals on a side.
+    ///
+    /// # Examples
+    /// ```
+    /// use bandsolve::prelude::*;
+    /// // Two systems, with A = [4 1 0; 1 4 1; 0 1 4] and 2A, each with its diagonals in two rows.
+    /// let ab = [4.0, 4.0, 4.0, 1.0, 1.0, 0.0, 8.0, 8.0, 8.0, 2.0, 2.0, 0.0];
+    /// let strides = BandStrides { system: 6, column: 1, diagonal: 3 };
+    /// let a = BandedBatch::hermitian(2, 3, (1, true), Layout::Contiguous, strides, &ab)?;
+    /// let factor = Plan::new(a.shape()).method(Method::Cholesky).factor(&a)?;
+    /// let mut x = [5.0, 6.0, 5.0, 10.0, 12.0, 10.0];
+    /// factor.solve_in_place(&mut x)?;
+    /// assert!(x.iter().all(|v: &f64| (v - 1.0).abs() < 1e-15));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn hermitian(
+        count: usize,
+        n: usize,
+        (width, lower): (usize, bool),
+        layout: Layout,
+        strides: BandStrides,
+        bands: &'a [T],
+    ) -> Result<Self> {
+        let widths = if lower { (width, 0) } else { (0, width) };
+        Ok(Self { hermitian: true, ..Self::with_strides(count, n, widths, layout, strides, bands)? })
     }
 
     /// `count` block tridiagonal matrices of `block_rows` block rows, with blocks of at most 8 rows, over the arrays `sub`, `diag` and `sup`.
@@ -187,6 +244,17 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         strides: BlockStrides,
         arrays: [&'a [T]; 3],
     ) -> Result<Self> {
+        Self::of_blocks(count, (block_rows, block), layout, strides, arrays.map(Cow::Borrowed))
+    }
+
+    /// [`from_blocks`](Self::from_blocks) with arrays that the batch may own.
+    pub(super) fn of_blocks(
+        count: usize,
+        (block_rows, block): (usize, usize),
+        layout: Layout,
+        strides: BlockStrides,
+        arrays: [Cow<'a, [T]>; 3],
+    ) -> Result<Self> {
         let most = Self::max_block(false);
         if !(1..=most).contains(&block) {
             let what = "the number of rows of a block of a batch";
@@ -199,8 +267,17 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
             check_reach(what, &steps, array.len())?;
         }
         let strides = EntryStrides::Blocks(strides);
-        let arrays = arrays.map(Cow::Borrowed);
-        Ok(Self { count, layout, places: block_rows, block, widths: (1, 1), periodic: false, strides, arrays })
+        Ok(Self {
+            count,
+            layout,
+            places: block_rows,
+            block,
+            widths: (1, 1),
+            hermitian: false,
+            periodic: false,
+            strides,
+            arrays,
+        })
     }
 
     /// The periodic systems with these arrays, in which no entry is ignored: all indices of A count modulo n, as in [`PeriodicBanded`].
@@ -244,12 +321,18 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         self.count
     }
 
+    /// How many places below and above its own a place is coupled with.
+    fn coupled_widths(&self) -> (usize, usize) {
+        let (lower, upper) = self.widths;
+        if self.hermitian { (lower.max(upper), lower.max(upper)) } else { self.widths }
+    }
+
     /// Number of diagonals below and above the main one of the bands that are solved.
     pub(crate) fn solved_widths(&self) -> (usize, usize) {
         match (self.strides, self.periodic) {
-            (EntryStrides::Bands(_), false) => self.widths,
+            (EntryStrides::Bands(_), false) => self.coupled_widths(),
             (EntryStrides::Bands(_), true) => {
-                let width = folded_width(self.places, self.widths);
+                let width = folded_width(self.places, self.coupled_widths());
                 (width, width)
             }
             // Neighbors on a ring are at most two places apart.
@@ -317,7 +400,8 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
 
     /// Whether several entries may meet in one place.
     pub(crate) fn entries_meet(&self) -> bool {
-        self.periodic && self.places <= self.widths.0 + self.widths.1
+        let (lower, upper) = self.coupled_widths();
+        self.periodic && self.places <= lower + upper
     }
 
     /// Whether the bands that are solved have places that no entry reaches.
@@ -376,13 +460,22 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         match self.strides {
             EntryStrides::Bands(strides) => {
                 for r in 0..=self.widths.0 + self.widths.1 {
-                    // Column t has an entry in row t + r − upper.
-                    for Segment { start, len, own: column, other: row } in
-                        self.segments(r as isize - self.widths.1 as isize)
-                    {
+                    // Column t has an entry in row t + r − upper, and if Hermitian, row t has one in column t + r − upper.
+                    let delta = r as isize - self.widths.1 as isize;
+                    for Segment { start, len, own, other } in self.segments(delta) {
                         let from = (start * strides.column + r * strides.diagonal, strides.column);
-                        let line = BandRun::line(0, from, (row.0, lower + column.0 - row.0), len);
-                        push(&mut runs, BandRun { step_row: row.1, step_k: column.1 - row.1, ..line })?;
+                        let line = |row: (usize, isize), column: (usize, isize), stored: StoredAs| {
+                            let line = BandRun::line(0, from, (row.0, lower + column.0 - row.0), len);
+                            BandRun { stored, step_row: row.1, step_k: column.1 - row.1, ..line }
+                        };
+                        match (self.hermitian, delta) {
+                            (false, _) => push(&mut runs, line(other, own, StoredAs::Entry))?,
+                            (true, 0) => push(&mut runs, line(own, own, StoredAs::RealPart))?,
+                            (true, _) => {
+                                push(&mut runs, line(other, own, StoredAs::Entry))?;
+                                push(&mut runs, line(own, other, StoredAs::Conjugate))?;
+                            }
+                        }
                     }
                 }
             }
@@ -422,8 +515,29 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         Ok((runs, rows))
     }
 
-    /// Call `visit` with the array, the index in it, and the column of each entry of row `i` of system `s` of A, or of Aᵀ if `transposed`.
-    fn visit_entries(&self, transposed: bool, s: usize, i: usize, visit: &mut dyn FnMut(usize, usize, usize)) {
+    /// The runs of the entries on the main diagonal and above, of bands with as many diagonals on both sides.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn upper_runs(&self) -> Result<(Vec<BandRun>, Vec<BandRun>)> {
+        let ((runs, mut rows), (lower, upper)) = (self.runs()?, self.solved_widths());
+        let (mut above, more) = (Vec::new(), lower.max(upper) - lower);
+        for run in runs {
+            run.upper(lower, |part| push(&mut above, BandRun { k: part.k + more, ..part }))?;
+        }
+        rows.iter_mut().for_each(|run| run.k += more);
+        Ok((above, rows))
+    }
+
+    /// Call `visit` with the array, the index in it, the kind of storage and the column of each entry of row `i` of system `s` of A, or of Aᵀ
+    /// if `transposed`.
+    fn visit_entries(
+        &self,
+        transposed: bool,
+        s: usize,
+        i: usize,
+        visit: &mut dyn FnMut(usize, usize, StoredAs, usize),
+    ) {
         let (b, (lower, upper)) = (self.block, self.widths);
         match self.strides {
             EntryStrides::Bands(BandStrides { system, column, diagonal }) => {
@@ -432,9 +546,17 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
                 for step in 0..=lower + upper {
                     let r = if ascending { step } else { lower + upper - step };
                     let below = r as isize - upper as isize;
-                    if let Some(other) = self.coupled(i, if transposed { below } else { -below }) {
-                        let j = if transposed { i } else { other };
-                        visit(0, s * system + j * column + r * diagonal, other);
+                    let stored = if self.hermitian && below == 0 { StoredAs::RealPart } else { StoredAs::Entry };
+                    // Entry r of column j is in row j + below, and if Hermitian, its conjugate is in row j and column j + below.
+                    let mut take = |down: bool, stored: StoredAs| {
+                        if let Some(other) = self.coupled(i, if down { below } else { -below }) {
+                            let j = if down { i } else { other };
+                            visit(0, s * system + j * column + r * diagonal, stored, other);
+                        }
+                    };
+                    take(transposed, stored);
+                    if self.hermitian && below != 0 {
+                        take(!transposed, StoredAs::Conjugate);
                     }
                 }
             }
@@ -446,7 +568,8 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
                     let Some(other) = self.coupled(i / b, if transposed { -delta } else { delta }) else { continue };
                     for k in 0..b {
                         let (block_row, r, c) = if transposed { (other, k, i % b) } else { (i / b, i % b, k) };
-                        visit(array, s * system + block_row * block + r * row + c * column, other * b + k);
+                        let index = s * system + block_row * block + r * row + c * column;
+                        visit(array, index, StoredAs::Entry, other * b + k);
                     }
                 }
             }
@@ -457,11 +580,13 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     pub(crate) fn visit_row(&self, transposed: bool, s: usize, i: usize, visit: &mut dyn FnMut(usize, T)) {
         let arrays = self.arrays();
         if !self.entries_meet() {
-            return self.visit_entries(transposed, s, i, &mut |array, index, j| visit(j, arrays[array][index]));
+            return self.visit_entries(transposed, s, i, &mut |array, index, stored, j| {
+                visit(j, stored.entry(arrays[array][index]));
+            });
         }
         let mut row: SmallVec<[(usize, T); 16]> = SmallVec::new();
-        self.visit_entries(transposed, s, i, &mut |array, index, j| {
-            let value = arrays[array][index];
+        self.visit_entries(transposed, s, i, &mut |array, index, stored, j| {
+            let value = stored.entry(arrays[array][index]);
             match row.iter_mut().find(|(known, _)| *known == j) {
                 Some((_, sum)) => *sum += value,
                 None => row.push((j, value)),
@@ -480,14 +605,14 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn try_into_owned(self) -> Result<BandedBatch<'static, T>> {
-        let Self { count, layout, places, block, widths, periodic, strides, arrays } = self;
+        let Self { count, layout, places, block, widths, hermitian, periodic, strides, arrays } = self;
         let own = |array: Cow<'a, [T]>| match array {
             Cow::Owned(array) => Ok(Cow::Owned(array)),
             Cow::Borrowed(array) => copied(array).map(Cow::Owned),
         };
         let [first, second, third] = arrays;
         let arrays = [own(first)?, own(second)?, own(third)?];
-        Ok(BandedBatch { count, layout, places, block, widths, periodic, strides, arrays })
+        Ok(BandedBatch { count, layout, places, block, widths, hermitian, periodic, strides, arrays })
     }
 
     /// A copy of system `s` as a band. A periodic system is folded, as [`PeriodicBanded::folded`] is; that of blocks by its block rows.
@@ -505,7 +630,7 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         for run in self.runs()?.0 {
             let array = &arrays[run.array][first..];
             // Entry (row, column) is at upper + row − column of its column.
-            run.each(|index, row, k| bands[(row + k - lower) * beside + upper + row] += array[index]);
+            run.each(|index, row, k| bands[(row + k - lower) * beside + upper + row] += run.stored.entry(array[index]));
         }
         Banded::from_vec(n, lower, upper, bands)
     }
@@ -531,8 +656,10 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         let arrays = self.arrays();
         let mut bad = None;
         for i in 0..self.n() {
-            self.visit_entries(false, s, i, &mut |array, index, _| {
-                if !Scalar::is_finite(arrays[array][index]) && bad.is_none_or(|known| (array, index) < known) {
+            self.visit_entries(false, s, i, &mut |array, index, stored, _| {
+                if !Scalar::is_finite(stored.entry(arrays[array][index]))
+                    && bad.is_none_or(|known| (array, index) < known)
+                {
                     bad = Some((array, index));
                 }
             });

@@ -1,10 +1,13 @@
 //! Batches: many tridiagonal systems of the same size.
 
+use super::banded_batch::BandedBatch;
 use super::shape::{Layout, Shape};
 use super::tridiagonal::Tridiagonal;
 use crate::error::{Error, Result, check_len};
 use crate::memory::{collected, copied};
 use bandsolve_kernel::Scalar;
+use bandsolve_kernel::band_form::BlockStrides;
+use bandsolve_kernel::tile::Strides;
 use std::borrow::Cow;
 
 /// `count` tridiagonal matrices of size n, open or periodic, over the caller's three arrays, or one matrix for `count` systems.
@@ -281,6 +284,19 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
             (_, false) => at(&self.sup, i),
             (_, true) => at(&self.sub, after),
         }
+    }
+
+    /// The same batch with blocks of one row.
+    ///
+    /// # Errors
+    /// `Shape` never.
+    pub(crate) fn into_blocks(self) -> Result<BandedBatch<'a, T>> {
+        let Self { n, count, layout, shared, periodic, sub, diag, sup } = self;
+        let Strides { lane, row } = layout.strides((count, n));
+        let (system, block) = if shared { (0, 1) } else { (lane, row) };
+        let strides = BlockStrides { system, block, row: 0, column: 0 };
+        let blocks = BandedBatch::of_blocks(count, (n, 1), layout, strides, [sub, diag, sup])?;
+        if periodic { blocks.periodic() } else { Ok(blocks) }
     }
 
     /// A copy of system `s`.

@@ -6,13 +6,14 @@ mod batch;
 mod block_tridiagonal;
 mod column_strides;
 mod csc;
+mod hermitian_batch;
 mod periodic;
 mod shape;
 mod tridiagonal;
 
 pub use banded::Banded;
 pub use banded_batch::BandedBatch;
-pub use bandsolve_kernel::band_lockstep::{BandStrides, BlockStrides};
+pub use bandsolve_kernel::band_form::{BandStrides, BlockStrides};
 pub use batch::TridiagonalBatch;
 pub use block_tridiagonal::BlockTridiagonal;
 pub use column_strides::ColumnStrides;

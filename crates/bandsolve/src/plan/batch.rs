@@ -18,9 +18,9 @@ use crate::matrix::{Layout, Shape};
 use crate::memory::{collected, filled, more, places, push};
 use crate::method::Method;
 use crate::partition::partitioned::Partitionable;
-use crate::plan::Plan;
 use crate::plan::any::AnyFactor;
 use crate::plan::systems_alone::SystemsAlone;
+use crate::plan::{Factorize, Plan};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::lockstep::Shared;
 use bandsolve_kernel::scalar::peak;
@@ -56,10 +56,10 @@ use std::sync::Arc;
 #[derive(Debug)]
 #[must_use]
 pub struct BatchFactor<'m, T: Scalar> {
-    pub(super) systems: Box<dyn SystemsOnLanes<T> + 'm>,
-    pub(super) decision: Decision,
+    systems: Box<dyn SystemsOnLanes<T> + 'm>,
+    decision: Decision,
     /// The factors of each system, if systems are solved one by one.
-    pub(super) alone: Option<SystemsAlone<'m, T>>,
+    alone: Option<SystemsAlone<'m, T>>,
 }
 
 /// The matrices of a batch, and the kernel that solves them.
@@ -145,6 +145,22 @@ fn take_column(outcome: &mut Report, column: &Report) -> Result<()> {
     Ok(())
 }
 
+impl<'m, T: Scalar> BatchFactor<'m, T> {
+    /// Factors of the systems on lanes, or of each one alone if they are few or large: `system` returns one of them, of shape `one`, and the
+    /// first argument is `true` if they are contiguous and have matrices of their own.
+    pub(super) fn new<'s: 'm, A: Factorize<Scalar = T, OwningFactor = AnyFactor<'s, T>>>(
+        fits: bool,
+        one: Shape,
+        (decision, systems): (&Decision, Box<dyn SystemsOnLanes<T> + 'm>),
+        system: impl Fn(usize) -> Result<A>,
+    ) -> Result<Self> {
+        let factor = Self { systems, decision: decision.clone(), alone: None };
+        let in_batch = |error, s| factor.in_batch(error, s);
+        let alone = SystemsAlone::new((fits, factor.size().0), one, decision, (&system, &in_batch))?;
+        Ok(Self { alone, ..factor })
+    }
+}
+
 impl<T: Scalar> BatchFactor<'_, T> {
     /// Number of systems, number of unknowns of each, and their order.
     fn size(&self) -> (usize, usize, Layout) {
@@ -165,6 +181,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
             Error::NotFinite { array: array @ "rhs", index } => Error::NotFinite { array, index: self.index(s, index) },
             Error::NotFinite { array, index } => self.systems.not_finite(s, array, index),
             Error::Singular { row } => Error::Singular { row: s * self.size().1 + row },
+            Error::NotDefinite { row } => Error::NotDefinite { row: s * self.size().1 + row },
             other => other,
         }
     }

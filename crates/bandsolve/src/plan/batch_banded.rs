@@ -2,24 +2,29 @@
 //!
 //! If all systems have the same matrix, it is factored once, and the lanes only substitute (`shared_band.rs` of the kernels).
 
-use crate::contract::verify::Solution;
+use crate::contract::equations::Matrix;
+use crate::contract::measure::measure;
+use crate::contract::refine::good;
+use crate::contract::verify::{self, Solution};
 use crate::contract::{Factor, Op};
 use crate::decision::{Decision, Options};
 use crate::error::{Error, Result};
-use crate::matrix::{BandedBatch, Layout, Shape};
+use crate::matrix::{Banded, BandedBatch, Layout, Shape};
 use crate::memory::zeroed;
+use crate::method::Method;
 use crate::pivoted::band_lu::{BandLu, FactorsByRows};
 use crate::plan::any::AnyFactor;
 use crate::plan::batch::{BatchFactor, Reals, SystemOutcome, SystemsOnLanes, alone, measure_or_solve};
-use crate::plan::systems_alone::SystemsAlone;
 use crate::plan::{Factorize, Plan};
 use crate::tuning;
-use bandsolve_kernel::band_lockstep::{self, BandForm, BandOptions, BandRun, BandSystems};
+use bandsolve_kernel::band_form::{BandForm, BandRun};
+use bandsolve_kernel::band_lockstep::{self, BandOptions, BandSystems};
 use bandsolve_kernel::lockstep::Shared;
 use bandsolve_kernel::shared_band::{self, SharedBandFactors};
 use bandsolve_kernel::shared_matrix::{self, SharedSystems};
 use bandsolve_kernel::{Scalar, by_type};
 use core::ops::Range;
+use dyn_stack::PodStack;
 use std::sync::Arc;
 
 /// The matrices, the order in which the kernel reads them, and the factors if all are the same.
@@ -27,6 +32,9 @@ use std::sync::Arc;
 struct BandedSystems<'m, T: Scalar> {
     a: Arc<BandedBatch<'m, T>>,
     options: Options,
+    /// Whether the method is Cholesky's.
+    definite: bool,
+    /// The entries that the kernel reads: of definite matrices, those on the main diagonal and above.
     runs: Vec<BandRun>,
     rows: Vec<BandRun>,
     /// The factors of a shared matrix and of its transpose, computed by the first solve.
@@ -34,16 +42,50 @@ struct BandedSystems<'m, T: Scalar> {
 }
 
 impl<'m, T: Scalar> BandedSystems<'m, T> {
-    fn new(a: Arc<BandedBatch<'m, T>>, options: Options) -> Result<Self> {
-        let (runs, rows) = a.runs()?;
-        Ok(Self { a, options, runs, rows, shared: FactorsByRows::new() })
+    fn new(a: Arc<BandedBatch<'m, T>>, decision: &Decision) -> Result<Self> {
+        let (options, definite) = (decision.options, decision.method == Method::Cholesky);
+        if definite {
+            a.check_hermitian(options.threads > 1)?;
+        }
+        let (runs, rows) = if definite { a.upper_runs()? } else { a.runs()? };
+        Ok(Self { a, options, definite, runs, rows, shared: FactorsByRows::new() })
     }
 
     /// The form of the matrices for the kernel.
     fn form(&self) -> BandForm<'_> {
-        let (lower, upper) = self.a.solved_widths();
-        let (runs, rows) = (&self.runs, &self.rows);
-        BandForm { n: self.a.n(), lower, upper, runs, add: self.a.entries_meet(), gaps: self.a.has_gaps(), rows }
+        let (n, (mut lower, mut upper), definite) = (self.a.n(), self.a.solved_widths(), self.definite);
+        let (runs, rows, mut gaps) = (&self.runs, &self.rows, self.a.has_gaps());
+        if definite && lower != upper {
+            // Diagonals on one side only are zero.
+            (lower, upper, gaps) = (lower.max(upper), lower.max(upper), true);
+        }
+        BandForm { n, lower, upper, definite, runs, add: self.a.entries_meet(), gaps, rows }
+    }
+
+    /// The factors of a positive definite matrix, with its rows in the order that `system` returns.
+    fn definite_factor(&self, a: Banded<'static, T>) -> Result<AnyFactor<'static, T>> {
+        let Options { verify, simd, .. } = self.options;
+        Plan::new(a.shape()).method(Method::Cholesky).threads(1).verify(verify).simd(simd).factor_owned(a)
+    }
+
+    /// Solve a system, whose rows are in the order that `system` returns.
+    fn measure_or_solve_alone(
+        &self,
+        a: Banded<'static, T>,
+        decision: &Decision,
+        op: Op,
+        (d, x): (&[T], &mut [T]),
+    ) -> Result<SystemOutcome> {
+        if !self.definite {
+            return measure_or_solve(a, decision, op, (d, x));
+        }
+        let error = measure(&a.equations(op, self.options.simd), d, x, false);
+        let factor = self.definite_factor(a)?;
+        if error <= good::<T>() {
+            return Ok(SystemOutcome::Measured(error));
+        }
+        let mut memory = verify::buffer(factor.solve_scratch(1))?;
+        factor.solve_into_with(op, d, x, PodStack::new(&mut memory)).map(SystemOutcome::Solved)
     }
 
     /// The smallest number of systems that are solved with the factors of one matrix.
@@ -65,9 +107,20 @@ impl<'m, T: Scalar> BandedSystems<'m, T> {
         let transposed = op != Op::Plain;
         self.shared.get(transposed, || {
             let a = self.a.system(0)?;
+            if self.definite {
+                self.definite_factor(a.clone()).map(drop).map_err(|error| self.unfolded(error))?;
+            }
             let a = if transposed { a.transposed()? } else { a };
             BandLu::scaled(&a, self.options.simd)?.0.by_rows(&a, None)
         })
+    }
+
+    /// An error of a system, whose rows are in the order that `system` returns, as one of the caller's rows.
+    fn unfolded(&self, error: Error) -> Error {
+        match self.a.order() {
+            Some(order) => order.unfolded(error),
+            None => error,
+        }
     }
 
     /// The order of the rows, empty for that of memory.
@@ -99,13 +152,13 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
 
     fn measure_or_solve(&self, decision: &Decision, op: Op, s: usize, d: &[T], x: &mut [T]) -> Result<SystemOutcome> {
         let a = self.a.system(s)?;
-        let Some(order) = self.a.order() else { return measure_or_solve(a, decision, op, (d, x)) };
+        let Some(order) = self.a.order() else { return self.measure_or_solve_alone(a, decision, op, (d, x)) };
         let (mut folded, mut solved) = (zeroed(d.len())?, zeroed(d.len())?);
         order.fold(d, &mut folded);
         order.fold(x, &mut solved);
-        let outcome = measure_or_solve(a, decision, op, (&folded, &mut solved));
+        let outcome = self.measure_or_solve_alone(a, decision, op, (&folded, &mut solved));
         order.unfold(&solved, x);
-        outcome.map_err(|error| order.unfolded(error))
+        outcome.map_err(|error| self.unfolded(error))
     }
 
     /// A shared matrix needs whole groups.
@@ -128,7 +181,7 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
     fn memory(&self) -> usize {
         let (simd, form) = (self.options.sweep_simd(), self.form());
         let of_shared = match self.may_share() {
-            true => shared_band::memory::<T>(simd, (form.n, form.lower, form.upper), self.ring()),
+            true => shared_band::memory::<T>(simd, (form.n, self.a.lower(), self.a.upper()), self.ring()),
             false => 0,
         };
         band_lockstep::memory::<T>(simd, &form).max(of_shared)
@@ -144,11 +197,11 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
     ) -> Result<bool> {
         let (a, options) = (&self.a, &self.options);
         let (first, system) = (a.index(span.start, 0), a.system_stride());
-        let (strides, conj) = (a.layout().strides((a.count(), a.n())), op == Op::ConjTranspose);
+        let strides = a.layout().strides((a.count(), a.n()));
         // Memory for the factors may have become free since `group` was called.
         if let Some(factors) = self.shared(op)?.filter(|_| span.len() >= self.least_count()) {
             let systems = SharedSystems { rhs: &rhs[first..], n: a.n(), strides, count: span.len() };
-            let matrix = (factors, T::COMPLEX && conj, self.ring());
+            let matrix = (factors, T::COMPLEX && op == Op::ConjTranspose, self.ring());
             return Ok(shared_band::solve(options.sweep_simd(), matrix, systems, (out, first), (found, memory)));
         }
         let arrays = a.arrays().map(|array| array.get(span.start * system..).unwrap_or(&[]));
@@ -159,8 +212,9 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
             rhs: &rhs[first..],
             strides,
             count: span.len(),
-            transposed: op != Op::Plain,
-            conj,
+            transposed: op != Op::Plain && !self.definite,
+            // The transpose of a Hermitian matrix is its conjugate.
+            conj: op == if self.definite { Op::Transpose } else { Op::ConjTranspose },
         };
         let how = BandOptions { choice: options.block_pivots(), scaling: options.scaling(), verify: options.verify };
         Ok(band_lockstep::solve(options.sweep_simd(), &systems, how, (out, first), (found, memory)))
@@ -169,8 +223,16 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
 
 by_type! {
     /// [`BandedSystems`] for each number type, so that no other place compiles them.
-    struct BandedOnLanes<'m>: (Arc<BandedBatch<'m, T>>, Options) => Result<Box<dyn SystemsOnLanes<T> + 'm>> =
-        |(a, options)| Ok(Box::new(BandedSystems::new(a, options)?));
+    struct BandedOnLanes<'p, 'm>: (Arc<BandedBatch<'m, T>>, &'p Decision) => Result<Box<dyn SystemsOnLanes<T> + 'm>> =
+        |(a, decision)| Ok(Box::new(BandedSystems::new(a, decision)?));
+}
+
+/// The systems, ready to be solved on lanes.
+pub(super) fn on_lanes<'m, T: Scalar>(
+    a: Arc<BandedBatch<'m, T>>,
+    decision: &Decision,
+) -> Result<Box<dyn SystemsOnLanes<T> + 'm>> {
+    T::by_type::<BandedOnLanes<'_, 'm>>((a, decision))
 }
 
 impl<'a, T: Scalar> Factorize for BandedBatch<'a, T> {
@@ -189,12 +251,11 @@ impl<'a, T: Scalar> Factorize for BandedBatch<'a, T> {
         plan.check_shape(a.shape())?;
         let fits = a.layout() == Layout::Contiguous && !a.is_shared();
         let one = Shape::Banded { n: a.n(), lower: a.lower(), upper: a.upper() };
-        let alone = match a.is_periodic() {
-            true => SystemsAlone::new((fits, a.count()), one, &plan.decision, |s| a.periodic_system(s))?,
-            false => SystemsAlone::new((fits, a.count()), one, &plan.decision, |s| a.system(s))?,
-        };
-        let systems = T::by_type::<BandedOnLanes<'a>>((a, plan.decision.options))?;
-        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone })
+        let systems = (&plan.decision, on_lanes(a.clone(), &plan.decision)?);
+        match a.is_periodic() {
+            true => BatchFactor::new(fits, one, systems, |s| a.periodic_system(s)),
+            false => BatchFactor::new(fits, one, systems, |s| a.system(s)),
+        }
     }
 }
 

@@ -13,9 +13,10 @@ use crate::decision::{Decision, Options};
 use crate::error::{Error, Result};
 use crate::matrix::{Layout, Shape, Tridiagonal, TridiagonalBatch};
 use crate::memory::reserved;
+use crate::method::Method;
 use crate::plan::any::AnyFactor;
 use crate::plan::batch::{BatchFactor, Reals, SystemOutcome, SystemsOnLanes, alone, measure_or_solve};
-use crate::plan::systems_alone::SystemsAlone;
+use crate::plan::batch_banded::on_lanes;
 use crate::plan::{Factorize, Plan};
 use crate::tuning;
 use bandsolve_kernel::lockstep::{self, LockstepOptions, Shared, Systems};
@@ -229,9 +230,12 @@ impl<'a, T: Scalar> Factorize for TridiagonalBatch<'a, T> {
         plan.check_shape(a.shape())?;
         let fits = a.layout() == Layout::Contiguous && !a.is_shared();
         let one = Shape::Tridiagonal { n: a.n(), periodic: a.is_periodic() };
-        let alone = SystemsAlone::new((fits, a.count()), one, &plan.decision, |s| system(&a, s))?;
-        let systems = T::by_type::<TridiagonalOnLanes<'a>>((a, plan.decision.options));
-        Ok(BatchFactor { systems, decision: plan.decision.clone(), alone })
+        let systems = if plan.chosen_method() == Method::Cholesky {
+            on_lanes(Arc::new(TridiagonalBatch::clone(&a).into_blocks()?), &plan.decision)?
+        } else {
+            T::by_type::<TridiagonalOnLanes<'a>>((a.clone(), plan.decision.options))
+        };
+        BatchFactor::new(fits, one, (&plan.decision, systems), |s| system(&a, s))
     }
 }
 

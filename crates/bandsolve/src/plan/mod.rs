@@ -297,6 +297,11 @@ pub trait Factorize: Sized {
     fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<Self::OwningFactor>;
 }
 
+/// The method for a batch.
+fn of_batch(wish: Method) -> Method {
+    if wish == Method::Cholesky { wish } else { Method::Pivoted }
+}
+
 fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
     let crossover = crate::tuning::RPTS_MIN_N;
     let (once, shape) = (options.once, wish.takes_for(shape));
@@ -345,11 +350,11 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
         // Without the number of systems: callers may solve a batch in parts.
         (Shape::BandedBatch { n, lower, upper, .. }, _) => {
             let kind = format!("systems of {n} unknowns each, with {lower} lower and {upper} upper diagonals");
-            (Method::Pivoted, format!("a batch of {kind}: one system per SIMD lane"))
+            (of_batch(wish), format!("a batch of {kind}: one system per SIMD lane"))
         }
         (Shape::Batch { n, periodic, .. }, _) => {
             let kind = if periodic { "periodic tridiagonal" } else { "tridiagonal" };
-            (Method::Pivoted, format!("a batch of {kind} systems of {n} unknowns each: one system per SIMD lane"))
+            (of_batch(wish), format!("a batch of {kind} systems of {n} unknowns each: one system per SIMD lane"))
         }
         _ => (wish, "requested by name".into()),
     };

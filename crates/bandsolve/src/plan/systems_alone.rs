@@ -30,20 +30,21 @@ type SystemsOfTask<'a, T> = (usize, &'a mut [T], &'a mut [u8], Result<Option<Rep
 
 impl<'m, T: Scalar> SystemsAlone<'m, T> {
     /// Factor each of `count` systems of shape `one` if this takes less time than a batch. `system` returns one of them. `fits` if they are
-    /// contiguous and have matrices of their own.
+    /// contiguous and have matrices of their own. `in_batch` makes the error of a system one of the batch.
     ///
     /// # Errors
-    /// `OutOfMemory`.
+    /// `OutOfMemory`, and those of method `cholesky`.
     pub fn new<A: Factorize<Scalar = T, OwningFactor = AnyFactor<'m, T>>>(
         (fits, count): (bool, usize),
         one: Shape,
         decision: &Decision,
-        system: impl Fn(usize) -> Result<A>,
+        (system, in_batch): (&impl Fn(usize) -> Result<A>, &impl Fn(Error, usize) -> Error),
     ) -> Result<Option<Self>> {
         let n = one.n();
         let few_or_large =
             count <= tuning::FEW_SYSTEMS || n.saturating_mul(size_of::<T>()) >= tuning::LARGE_SYSTEM_BYTES;
-        if n.saturating_mul(count) == 0 || decision.asked != Method::Auto || !fits || !few_or_large {
+        let may_choose = matches!(decision.asked, Method::Auto | Method::Cholesky);
+        if n.saturating_mul(count) == 0 || !may_choose || !fits || !few_or_large {
             return Ok(None);
         }
         let threads = decision.options.threads;
@@ -52,7 +53,8 @@ impl<'m, T: Scalar> SystemsAlone<'m, T> {
         let plan = if tasks == 1 { plan } else { plan.threads(1) };
         let mut systems = reserved(count)?;
         for s in 0..count {
-            push(&mut systems, plan.factor_owned(system(s)?)?)?;
+            let factor = plan.factor_owned(system(s)?).map_err(|error| in_batch(error, s))?;
+            push(&mut systems, factor)?;
         }
         Ok(Some(Self { systems, tasks }))
     }
