@@ -30,9 +30,10 @@ use super::prefetch::prefetch;
 use super::sweep::{Check, Least};
 use super::tile::{Scaling, Strides, copy_in, copy_out, vectors};
 use crate::job::kernel;
-use crate::number::{Element, Lanes, Scalar, lanes_of};
+use crate::lanes::PairedLanes;
+use crate::number::{Element, Lanes, MAX_LANES, Scalar, lanes_of};
 use crate::simd::Simd;
-use crate::tuning::BATCH_DIAGONALS;
+use crate::tuning::{BATCH_DIAGONALS, TOGETHER_BYTES, TOGETHER_ROW_BYTES};
 use core::mem::MaybeUninit;
 
 /// Distance, in rows, over which interleaved entries are prefetched.
@@ -85,10 +86,30 @@ impl BandTileLayout {
     }
 }
 
-/// Number of reals of memory that a thread needs.
-pub fn memory<T: Scalar>(simd: Simd, form: &BandForm<'_>) -> usize {
-    let elements = BandTileLayout::new(form).total + BandTileLayout::pivots(form);
-    (elements * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()).next_multiple_of(16)
+/// Number of systems that are solved together. The pivots of positive definite matrices follow each other without other work between them, so
+/// that two vectors take little longer than one.
+pub fn group<T: Scalar>(simd: Simd, form: &BandForm<'_>) -> usize {
+    let lanes = T::lanes(simd);
+    if form.definite && are_paired(lanes) { 2 * lanes } else { lanes }
+}
+
+/// Whether two vectors with this number of lanes are used as one.
+const fn are_paired(lanes: usize) -> bool {
+    2 * lanes <= MAX_LANES
+}
+
+/// Number of tiles that are copied together. Interleaved rows of neighboring tiles lie side by side in the same pages and cache lines.
+fn tiles<T: Scalar>(simd: Simd, form: &BandForm<'_>, interleaved: bool) -> usize {
+    let of_row = group::<T>(simd, form) * size_of::<T>();
+    let most = TOGETHER_BYTES / (BandTileLayout::new(form).total * of_row);
+    if interleaved { (TOGETHER_ROW_BYTES / of_row).min(most).max(1) } else { 1 }
+}
+
+/// Number of reals of memory that a thread needs, for right-hand sides that are interleaved or not.
+pub fn memory<T: Scalar>(simd: Simd, form: &BandForm<'_>, interleaved: bool) -> usize {
+    let of_tiles = tiles::<T>(simd, form, interleaved) * BandTileLayout::new(form).total;
+    let elements = of_tiles + BandTileLayout::pivots(form);
+    (elements * group::<T>(simd, form) * size_of::<T>() / size_of::<T::Real>()).next_multiple_of(16)
 }
 
 /// Solve the systems. x goes to `out` from entry `first` on, in the order of the right-hand sides. Returns whether an x is large.
@@ -114,8 +135,10 @@ pub fn solve<T: Scalar>(
     }));
     assert!(form.rows.iter().all(|run| run.last().is_some_and(|last| last < form.n) && run.is_inside(&form)));
     assert!(errors.len() == count && sizes.len() == count);
-    assert!(memory.len() >= self::memory::<T>(simd, &form));
-    BandLockstep { systems: *systems, how, out: out.base.wrapping_add(first), errors, sizes, memory }.run_on(simd)
+    let interleaved = strides.row != 1;
+    assert!(memory.len() >= self::memory::<T>(simd, &form, interleaved));
+    let (tiles, out) = (tiles::<T>(simd, &form, interleaved), out.base.wrapping_add(first));
+    BandLockstep { systems: *systems, how, tiles, out, errors, sizes, memory }.run_on(simd)
 }
 
 /// The entries of stored numbers.
@@ -130,9 +153,62 @@ fn entry<T: Scalar, V: Lanes<Real = T::Real>>(element: T::Element<V>, stored: St
     }
 }
 
+/// Systems that are copied together: the number of the first one, and how many there are.
+#[derive(Clone, Copy)]
+struct Systems {
+    first: usize,
+    live: usize,
+}
+
+impl Systems {
+    /// Number of tiles with `lanes` lanes.
+    #[inline(always)]
+    fn tiles(self, lanes: usize) -> usize {
+        self.live.div_ceil(lanes)
+    }
+
+    /// Number of systems in tile `t`.
+    #[inline(always)]
+    fn of_tile(self, t: usize, lanes: usize) -> usize {
+        lanes.min(self.live - t * lanes)
+    }
+}
+
+/// The places of the numbers of some lines in a tile.
+#[derive(Clone, Copy)]
+struct Places {
+    /// The place of the first number of the line, and the distance to that of the next line.
+    line: usize,
+    jump: isize,
+    /// The place of the next number, and the distance from one to the next.
+    place: usize,
+    step: isize,
+    /// How many numbers of the line are before the next one, and how many it has.
+    done: usize,
+    count: usize,
+}
+
+impl Places {
+    #[inline(always)]
+    fn next(&mut self) -> usize {
+        let place = self.place;
+        self.done += 1;
+        if self.done == self.count {
+            self.done = 0;
+            self.line = self.line.wrapping_add_signed(self.jump);
+            self.place = self.line;
+        } else {
+            self.place = place.wrapping_add_signed(self.step);
+        }
+        place
+    }
+}
+
 pub struct BandLockstep<'a, T: Scalar> {
     systems: BandSystems<'a, T>,
     how: BandOptions<T::Real>,
+    /// Number of tiles that are copied together.
+    tiles: usize,
     out: *mut T,
     errors: &'a mut [T::Real],
     sizes: &'a mut [T::Real],
@@ -151,41 +227,60 @@ impl<T: Scalar> Job<T> for BandLockstep<'_, T> {
         match (definite, lower, upper) {
             (false, 2, 2) if constant => self.sweep::<V, 2, 4, false>(),
             (false, ..) => self.sweep::<V, 0, 0, false>(),
-            (true, 1, 1) if constant => self.sweep::<V, 1, 2, true>(),
-            (true, 2, 2) if constant => self.sweep::<V, 2, 4, true>(),
-            (true, ..) => self.sweep::<V, 0, 0, true>(),
+            (true, ..) if const { are_paired(V::W) } => self.definite::<PairedLanes<V>>(constant),
+            (true, ..) => self.definite::<V>(constant),
         }
     }
 }
 
 impl<T: Scalar> BandLockstep<'_, T> {
+    /// Solve with positive definite matrices, with constant widths if there are any and `constant`.
+    #[inline(always)]
+    fn definite<V: Lanes<Real = T::Real>>(self, constant: bool) -> bool {
+        match self.systems.form.upper {
+            1 if constant => self.sweep::<V, 1, 2, true>(),
+            2 if constant => self.sweep::<V, 2, 4, true>(),
+            _ => self.sweep::<V, 0, 0, true>(),
+        }
+    }
+
     /// Solve with `L` lower diagonals and `Q` off-diagonals in all (0: any numbers), of positive definite matrices if `D`.
     #[inline(always)]
     fn sweep<V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const D: bool>(mut self) -> bool {
         let BandSystems { form, strides, count, .. } = self.systems;
-        let tile = self.tile::<V, L, Q, D>();
+        let tiles = self.tile::<V, L, Q, D>();
         let mut large = false;
-        for first in (0..count).step_by(V::W) {
-            tile.clear(form.gaps || form.add);
+        let mut first = 0;
+        while first < count {
+            // Whole tiles first, then the last systems.
+            let rest = count - first;
+            let whole = (rest / V::W).min(self.tiles) * V::W;
+            let some = Systems { first, live: if whole > 0 { whole } else { rest } };
+            for t in 0..some.tiles(V::W) {
+                tiles.number(t).clear(form.gaps || form.add);
+            }
             for run in form.runs {
-                tile.stage(&self.systems, first, run);
+                tiles.stage(&self.systems, some, run);
             }
             for run in form.rows {
-                tile.stage_rhs(&self.systems, first, run);
+                tiles.stage_rhs(&self.systems, some, run);
             }
-            let (gap, size) = tile.solve(&self.how, self.systems.conj);
-            let live = V::W.min(count - first);
-            self.errors[first..first + live].copy_from_slice(&lanes_of(gap)[..live]);
-            self.sizes[first..first + live].copy_from_slice(&lanes_of(size)[..live]);
-            large |= size.peak().first() > T::Real::ZERO;
+            for t in 0..some.tiles(V::W) {
+                let (gap, size) = tiles.number(t).solve(&self.how, self.systems.conj);
+                let (first, live) = (first + t * V::W, some.of_tile(t, V::W));
+                self.errors[first..first + live].copy_from_slice(&lanes_of(gap)[..live]);
+                self.sizes[first..first + live].copy_from_slice(&lanes_of(size)[..live]);
+                large |= size.peak().first() > T::Real::ZERO;
+            }
             for run in form.rows {
-                tile.write((self.out.wrapping_add(first * strides.lane), strides), live, run);
+                tiles.write((self.out.wrapping_add(first * strides.lane), strides), some, run);
             }
+            first += some.live;
         }
         large
     }
 
-    /// The memory of a tile.
+    /// The memory of the first tile.
     #[inline(always)]
     fn tile<V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const D: bool>(
         &mut self,
@@ -193,11 +288,11 @@ impl<T: Scalar> BandLockstep<'_, T> {
         let form = self.systems.form;
         let at = BandTileLayout::new(&form);
         let (lower, upper) = if self.systems.transposed { (form.upper, form.lower) } else { (form.lower, form.upper) };
-        let element = T::Element::<V>::REALS * V::W;
+        let of_tiles = self.tiles * at.total * T::Element::<V>::REALS * V::W;
         let base = self.memory.as_mut_ptr();
         BandTile {
             base,
-            pivots: base.wrapping_add(at.total * element),
+            pivots: base.wrapping_add(of_tiles),
             n: form.n,
             lower,
             upper,
@@ -309,95 +404,112 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
         }
     }
 
-    /// Copy a run of op(A), for the systems from number `first` on. Lanes without a system repeat the first one.
+    /// Tile number `t` of those that are copied together.
     #[inline(always)]
-    fn stage(&self, systems: &BandSystems<'_, T>, first: usize, run: &BandRun) {
+    fn number(&self, t: usize) -> Self {
+        let base = self.base.wrapping_add(t * self.at.total * Self::REALS * V::W);
+        Self { base, pivots: self.pivots, lanes: self.lanes, ..*self }
+    }
+
+    /// Copy a run of op(A). Lanes without a system repeat the first one of their tile.
+    #[inline(always)]
+    fn stage(&self, systems: &BandSystems<'_, T>, some: Systems, run: &BandRun) {
         let run = if systems.transposed { run.transposed(&systems.form) } else { *run };
-        let from = systems.arrays[run.array].as_ptr().wrapping_add(first * systems.system);
-        self.stage_from((from, systems.system, 1), V::W.min(systems.count - first), (&run, systems.form.add));
+        let from = systems.arrays[run.array].as_ptr().wrapping_add(some.first * systems.system);
+        self.stage_from((from, systems.system, 1), some, (&run, systems.form.add));
     }
 
     /// Copy a run of the right-hand sides.
     #[inline(always)]
-    fn stage_rhs(&self, systems: &BandSystems<'_, T>, first: usize, run: &BandRun) {
+    fn stage_rhs(&self, systems: &BandSystems<'_, T>, some: Systems, run: &BandRun) {
         let (strides, run) = (systems.strides, BandRun { k: self.q() + 1, ..*run });
-        let from = systems.rhs.as_ptr().wrapping_add(first * strides.lane);
-        self.stage_from((from, strides.lane, strides.row), V::W.min(systems.count - first), (&run, false));
+        let from = systems.rhs.as_ptr().wrapping_add(some.first * strides.lane);
+        self.stage_from((from, strides.lane, strides.row), some, (&run, false));
     }
 
     /// Copy a run, whose indices are counted in `unit` numbers.
     #[inline(always)]
-    fn stage_from(&self, (from, lane, unit): (*const T, usize, usize), live: usize, (run, add): (&BandRun, bool)) {
-        for o in 0..run.outer {
+    fn stage_from(&self, (from, lane, unit): (*const T, usize, usize), some: Systems, (run, add): (&BandRun, bool)) {
+        let row_step = (self.after() + 2) as isize;
+        let step = run.step_row * row_step + run.step_k;
+        // Lines without gaps between them are one line, in which the places jump after each of them.
+        let joined = run.outer_stride == run.count && run.stride == 1 && unit == 1 && !add;
+        let (outer, lines) = if joined { (1, run.outer) } else { (run.outer, 1) };
+        for o in 0..outer {
             let (index, row, k) = run.place(o, 0);
-            let step = run.step_row * (self.after() + 2) as isize + run.step_k;
             let source = (from.wrapping_add(index * unit), Strides { lane, row: run.stride * unit });
-            let to = (self.row(row, k - self.skipped()), step);
+            let jump = run.outer_row * row_step + run.outer_k;
+            let place = self.row(row, k - self.skipped());
+            let to = Places { line: place, jump, place, step, done: 0, count: run.count };
             if add {
-                self.add(source, live, to, (run.count, run.stored));
+                self.add(source, some, (to, run.stored));
             } else {
-                self.copy(source, live, to, (run.count, run.stored));
+                self.copy(source, some, (to, lines * run.count, run.stored));
             }
         }
     }
 
-    /// Copy `count` scalars of every lane to elements from `to` on, with this distance.
+    /// Copy `count` scalars of every lane.
     #[inline(always)]
     fn copy(
         &self,
         (from, strides): (*const T, Strides),
-        live: usize,
-        (to, step): (usize, isize),
-        (count, stored): (usize, StoredAs),
+        some: Systems,
+        (mut to, count, stored): (Places, usize, StoredAs),
     ) {
-        let place = |i: usize| to.wrapping_add_signed(step * i as isize);
+        let tiles = some.tiles(V::W);
         let mut done = 0;
-        if live == V::W && strides.vectors::<T, true>() {
+        if some.live == tiles * V::W && strides.vectors::<T, true>() {
             let together = 4 / Self::REALS;
             done = count / together * together;
             for i in (0..done).step_by(together) {
-                // SAFETY: `solve` checked that the numbers of all lanes lie inside the array.
-                unsafe {
-                    let at = from.wrapping_add(i * strides.row).cast::<T::Real>();
-                    let columns = vectors::<V>((at, strides), Self::REALS);
+                let at = from.wrapping_add(i * strides.row);
+                let places: [usize; 4] = core::array::from_fn(|k| if k < together { to.next() } else { 0 });
+                for t in 0..tiles {
+                    let (at, tile) = (at.wrapping_add(t * V::W * strides.lane).cast::<T::Real>(), self.number(t));
                     if strides.row != 1 {
                         for k in 0..together {
                             prefetch(at.wrapping_add((AHEAD + k) * strides.row * Self::REALS));
                         }
                     }
-                    for k in 0..together {
+                    // SAFETY: `solve` checked that the numbers of all lanes lie inside the array.
+                    let columns = unsafe { vectors::<V>((at, strides), Self::REALS) };
+                    for (k, place) in places[..together].iter().enumerate() {
                         let element = T::Element::<V>::from_columns(&columns[k * Self::REALS..]);
-                        self.store(place(i + k), entry::<T, V>(element, stored));
+                        tile.store(*place, entry::<T, V>(element, stored));
                     }
                 }
             }
         }
         for i in done..count {
-            // SAFETY: as above.
-            unsafe { copy_in(from.wrapping_add(i * strides.row), (V::W, live, strides.lane), self.at(place(i))) }
-            if T::COMPLEX && stored != StoredAs::Entry {
-                self.store(place(i), entry::<T, V>(self.load(place(i)), stored));
+            let place = to.next();
+            for t in 0..tiles {
+                let (tile, live) = (self.number(t), some.of_tile(t, V::W));
+                let at = from.wrapping_add(i * strides.row + t * V::W * strides.lane);
+                // SAFETY: as above.
+                unsafe { copy_in(at, (V::W, live, strides.lane), tile.at(place)) }
+                if T::COMPLEX && stored != StoredAs::Entry {
+                    tile.store(place, entry::<T, V>(tile.load(place), stored));
+                }
             }
         }
     }
 
-    /// Add `count` scalars of every lane to elements from `to` on, with this distance.
+    /// Add the scalars of a line of every lane.
     #[inline(always)]
-    fn add(
-        &self,
-        (from, strides): (*const T, Strides),
-        live: usize,
-        (to, step): (usize, isize),
-        (count, stored): (usize, StoredAs),
-    ) {
-        for i in 0..count {
-            let to = to.wrapping_add_signed(step * i as isize);
-            // SAFETY: as in `copy`. There are no pivot rows yet.
-            let number = unsafe {
-                copy_in(from.wrapping_add(i * strides.row), (V::W, live, strides.lane), self.pivots);
-                T::Element::<V>::load(self.pivots)
-            };
-            self.store(to, self.load(to) + entry::<T, V>(number, stored));
+    fn add(&self, (from, strides): (*const T, Strides), some: Systems, (mut to, stored): (Places, StoredAs)) {
+        for i in 0..to.count {
+            let place = to.next();
+            for t in 0..some.tiles(V::W) {
+                let (tile, live) = (self.number(t), some.of_tile(t, V::W));
+                let at = from.wrapping_add(i * strides.row + t * V::W * strides.lane);
+                // SAFETY: as in `copy`. There are no pivot rows yet.
+                let number = unsafe {
+                    copy_in(at, (V::W, live, strides.lane), self.pivots);
+                    T::Element::<V>::load(self.pivots)
+                };
+                tile.store(place, tile.load(place) + entry::<T, V>(number, stored));
+            }
         }
     }
 
@@ -609,24 +721,28 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
         check.see_row(residual.measure(), sum, rhs.measure());
     }
 
-    /// Copy the rows of x in a run, of the first `live` lanes, to `out`.
+    /// Copy the rows of x in a run to `out`.
     #[inline(always)]
-    fn write(&self, (out, strides): (*mut T, Strides), live: usize, run: &BandRun) {
+    fn write(&self, (out, strides): (*mut T, Strides), some: Systems, run: &BandRun) {
+        let tiles = some.tiles(V::W);
         for o in 0..run.outer {
             let (index, row, _) = run.place(o, 0);
             let out = out.wrapping_add(index * strides.row);
-            let x = |i: usize| self.at(self.x(row.wrapping_add_signed(run.step_row * i as isize), self.lower()));
+            let x = |t: usize, i: usize| {
+                let place = self.x(row.wrapping_add_signed(run.step_row * i as isize), self.lower());
+                self.number(t).at(place)
+            };
             let step = run.stride * strides.row;
             let mut done = 0;
-            if live == V::W && (Strides { row: step, ..strides }).vectors::<T, true>() {
+            if some.live == tiles * V::W && (Strides { row: step, ..strides }).vectors::<T, true>() {
                 let together = 4 / Self::REALS;
                 done = run.count / together * together;
-                for i in (0..done).step_by(together) {
+                for (i, t) in (0..done).step_by(together).flat_map(|i| (0..tiles).map(move |t| (i, t))) {
                     // SAFETY: `solve` checked that all rows lie inside the array.
                     unsafe {
-                        let column = |k: usize| V::load(x(i + k / Self::REALS).add(k % Self::REALS * V::W));
+                        let column = |k: usize| V::load(x(t, i + k / Self::REALS).add(k % Self::REALS * V::W));
                         let columns = [column(0), column(1), column(2), column(3)];
-                        let out = out.wrapping_add(i * step).cast::<T::Real>();
+                        let out = out.wrapping_add(i * step + t * V::W * strides.lane).cast::<T::Real>();
                         if step == 1 {
                             V::store_columns(columns, out, strides.lane * Self::REALS);
                         } else {
@@ -637,9 +753,10 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
                     }
                 }
             }
-            for i in done..run.count {
+            for (i, t) in (done..run.count).flat_map(|i| (0..tiles).map(move |t| (i, t))) {
+                let to = out.wrapping_add(i * step + t * V::W * strides.lane);
                 // SAFETY: as above.
-                unsafe { copy_out(x(i), (V::W, live), out.wrapping_add(i * step), strides.lane) }
+                unsafe { copy_out(x(t, i), (V::W, some.of_tile(t, V::W)), to, strides.lane) }
             }
         }
     }

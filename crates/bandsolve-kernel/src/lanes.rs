@@ -5,7 +5,6 @@
 
 #[cfg(target_arch = "aarch64")]
 mod neon;
-#[cfg(any(test, target_arch = "aarch64"))]
 mod pair;
 #[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod portable;
@@ -20,7 +19,6 @@ use crate::number::{Lanes, lanes_of};
 
 #[cfg(target_arch = "aarch64")]
 pub use neon::*;
-#[cfg(any(test, target_arch = "aarch64"))]
 pub use pair::PairedLanes;
 // On x86-64 and aarch64, registers of 128 bits are the portable vectors, and the tests compare them with these.
 #[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]

@@ -35,3 +35,7 @@ pub(crate) const PREFETCH_FROM: usize = 16;
 pub(crate) const PREFETCH_COLUMNS: usize = 64;
 /// Number of elements per piece of a parallel permutation.
 pub(crate) const PERMUTED_PIECE: usize = 1 << 12;
+/// Number of bytes of a row of those tiles of a batch that are copied together, if rows are far apart in memory.
+pub(crate) const TOGETHER_ROW_BYTES: usize = 256;
+/// Maximum size of these tiles. They are copied before the first one is solved, and fit in the second-level cache.
+pub(crate) const TOGETHER_BYTES: usize = 1 << 18;

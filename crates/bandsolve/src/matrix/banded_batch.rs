@@ -455,9 +455,18 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// # Errors
     /// `OutOfMemory`.
     pub(crate) fn runs(&self) -> Result<(Vec<BandRun>, Vec<BandRun>)> {
+        self.runs_of(false)
+    }
+
+    /// The runs of all entries, and at least of those on the main diagonal and above if `upper`; and the order of the rows.
+    fn runs_of(&self, upper: bool) -> Result<(Vec<BandRun>, Vec<BandRun>)> {
         let (lower, b) = (self.solved_widths().0, self.block);
         let (mut runs, mut rows) = (Vec::new(), Vec::new());
         match self.strides {
+            // One triangle of a full matrix is read by diagonals.
+            EntryStrides::Bands(strides) if self.has_columns(strides) && (!upper || self.hermitian) => {
+                runs = self.column_runs(upper)?;
+            }
             EntryStrides::Bands(strides) => {
                 for r in 0..=self.widths.0 + self.widths.1 {
                     // Column t has an entry in row t + r − upper, and if Hermitian, row t has one in column t + r − upper.
@@ -483,6 +492,12 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
                 let by_rows = strides.column == 1;
                 for array in 0..3 {
                     for Segment { start, len, own: row, other: column } in self.segments(array as isize - 1) {
+                        let k = lower + column.0 - row.0;
+                        if b == 1 {
+                            let line = BandRun::line(array, (start * strides.block, strides.block), (row.0, k), len);
+                            push(&mut runs, BandRun { step_row: row.1, step_k: column.1 - row.1, ..line })?;
+                            continue;
+                        }
                         for line in 0..b {
                             // A row of each block, or a column.
                             let (r, c) = if by_rows { (line, 0) } else { (0, line) };
@@ -515,12 +530,47 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
         Ok((runs, rows))
     }
 
+    /// Whether the entries of each column are side by side, and the columns too. The places of conjugates among complex numbers have no such runs.
+    fn has_columns(&self, strides: BandStrides) -> bool {
+        let height = self.widths.0 + self.widths.1 + 1;
+        let conjugates = T::COMPLEX && self.hermitian;
+        !self.periodic && !conjugates && height > 1 && (strides.diagonal, strides.column) == (1, height)
+    }
+
+    /// The runs of bands that are stored column by column. If `upper`, those of the upper triangle of a Hermitian matrix.
+    fn column_runs(&self, upper: bool) -> Result<Vec<BandRun>> {
+        let ((below, above), n, solved) = (self.widths, self.places, self.solved_widths().0);
+        let (height, mut runs) = (below + above + 1, Vec::new());
+        for mirrored in [false, true].into_iter().take(1 + usize::from(self.hermitian)) {
+            if upper && mirrored != (below > above) {
+                continue;
+            }
+            // Entries from number r on of column t, or of row t of the other triangle.
+            let line = |t: usize, r: usize, count: usize| {
+                let other = t + r - above;
+                let (row, column) = if mirrored { (t, other) } else { (other, t) };
+                let line = BandRun::line(0, (t * height + r, 1), (row, solved + column - row), count);
+                if mirrored { BandRun { step_row: 0, step_k: 1, ..line } } else { BandRun { step_k: -1, ..line } }
+            };
+            let whole = above..n.saturating_sub(below);
+            if !whole.is_empty() {
+                let first = line(above, 0, height);
+                push(&mut runs, BandRun { outer: whole.len(), outer_stride: height, outer_row: 1, ..first })?;
+            }
+            for t in (0..n).filter(|t| !whole.contains(t)) {
+                let (r, end) = (above.saturating_sub(t), height.min(n + above - t));
+                push(&mut runs, line(t, r, end - r))?;
+            }
+        }
+        Ok(runs)
+    }
+
     /// The runs of the entries on the main diagonal and above, of bands with as many diagonals on both sides.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub(crate) fn upper_runs(&self) -> Result<(Vec<BandRun>, Vec<BandRun>)> {
-        let ((runs, mut rows), (lower, upper)) = (self.runs()?, self.solved_widths());
+        let ((runs, mut rows), (lower, upper)) = (self.runs_of(true)?, self.solved_widths());
         let (mut above, more) = (Vec::new(), lower.max(upper) - lower);
         for run in runs {
             run.upper(lower, |part| push(&mut above, BandRun { k: part.k + more, ..part }))?;

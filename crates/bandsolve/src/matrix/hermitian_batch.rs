@@ -1,6 +1,7 @@
 //! Check whether the matrices of a batch are Hermitian.
 
 use super::banded_batch::{BandedBatch, EntryStrides};
+use super::shape::Layout;
 use crate::error::{Error, Result};
 use crate::memory::push;
 use crate::tuning::HERMITIAN_TASK;
@@ -18,8 +19,9 @@ struct ConjugateLines {
     stride: usize,
 }
 
-/// Number of systems that are compared at a time.
+/// Number of systems that are compared at a time: few with all their rows, or many where those are side by side.
 const SYSTEMS: usize = 16;
+const SYSTEMS_SIDE_BY_SIDE: usize = 512;
 
 impl<T: Scalar> BandedBatch<'_, T> {
     /// Check that all matrices are Hermitian, on all threads if `parallel`.
@@ -35,15 +37,16 @@ impl<T: Scalar> BandedBatch<'_, T> {
         }
         let (lines, count) =
             (self.conjugate_lines()?, if self.is_shared() { self.count().min(1) } else { self.count() });
+        let together = if self.layout() == Layout::Interleaved { SYSTEMS_SIDE_BY_SIDE } else { SYSTEMS };
         let first = |group: usize, ()| {
-            let systems = group * SYSTEMS..((group + 1) * SYSTEMS).min(count);
+            let systems = group * together..((group + 1) * together).min(count);
             let suspect = self.entries_meet() || lines.iter().any(|line| self.differ(line, systems.clone()));
             let rows = |s: usize| self.difference_in(s).map(|row| s * self.n() + row);
             let row = if suspect { systems.into_iter().find_map(rows) } else { None };
             row.unwrap_or(usize::MAX)
         };
-        let least = if parallel { HERMITIAN_TASK.div_ceil(SYSTEMS.saturating_mul(self.n())) } else { 0 };
-        match chunks((count.div_ceil(SYSTEMS), least), (), &first, (usize::MAX, &Ord::min)) {
+        let least = if parallel { HERMITIAN_TASK.div_ceil(together.saturating_mul(self.n())) } else { 0 };
+        match chunks((count.div_ceil(together), least), (), &first, (usize::MAX, &Ord::min)) {
             usize::MAX => Ok(()),
             row => self.check_finite().and(Err(Error::NotDefinite { row })),
         }

@@ -166,12 +166,12 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
         let simd = self.options.sweep_simd();
         Ok(match self.shared(op)? {
             Some(_) => (shared_matrix::group::<T>(simd, self.a.count()), true),
-            None => (T::lanes(simd), false),
+            None => (band_lockstep::group::<T>(simd, &self.form()), false),
         })
     }
 
     fn threads(&self) -> usize {
-        let tiles = self.a.count().div_ceil(T::lanes(self.options.sweep_simd()));
+        let tiles = self.a.count().div_ceil(band_lockstep::group::<T>(self.options.sweep_simd(), &self.form()));
         let entries = self.a.lower() + self.a.upper() + 1;
         // A row of a wider band is more work. Substitution alone takes a fraction of the time.
         let of_row = if self.may_share() { 3 * tuning::FACTORED_ROWS } else { 3 };
@@ -184,7 +184,7 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
             true => shared_band::memory::<T>(simd, (form.n, self.a.lower(), self.a.upper()), self.ring()),
             false => 0,
         };
-        band_lockstep::memory::<T>(simd, &form).max(of_shared)
+        band_lockstep::memory::<T>(simd, &form, self.a.layout() == Layout::Interleaved).max(of_shared)
     }
 
     fn solve(
