@@ -41,7 +41,7 @@ from bandsolve._bandsolve import (
     set_num_threads,
     solve_tridiagonal,
 )
-from bandsolve._banded_batch import factor_banded_batch, solve_banded_batch
+from bandsolve._banded_batch import factor_banded_batch, factorh_banded_batch, solve_banded_batch, solveh_banded_batch
 from bandsolve._batch import BatchFactor, factor_batch, solve_batch
 from bandsolve._blocks import factor_block_tridiagonal, solve_block_tridiagonal, solve_block_tridiagonal_batch
 from bandsolve._scipy import factor_banded, solve_banded, solveh_banded
@@ -59,6 +59,7 @@ __all__ = [
     "factor_batch",
     "factor_block_tridiagonal",
     "factor_tridiagonal",
+    "factorh_banded_batch",
     "gallery",
     "get_num_threads",
     "interpolate",
@@ -75,5 +76,6 @@ __all__ = [
     "solve_block_tridiagonal_batch",
     "solve_tridiagonal",
     "solveh_banded",
+    "solveh_banded_batch",
     "sparse",
 ]

@@ -433,6 +433,7 @@ def solve_banded_batch(
     rhs: ArrayLike,
     place: Any,
     *,
+    definite: bool | None = None,
     periodic: bool = False,
     pivoting: str = "scaled-partial",
     verify: bool = True,

@@ -8,7 +8,7 @@ import numpy as np
 from bandsolve import _bandsolve
 from bandsolve._arguments import band_widths, check_on_host, result_type
 from bandsolve._bandsolve import any_on_gpu, as_array
-from bandsolve._banded_batch import is_narrow, solve_banded_batch
+from bandsolve._banded_batch import is_narrow, solve_banded_batch, solveh_banded_batch
 from bandsolve._batch import solve_batch
 from bandsolve._labels import keeps_labels_of
 
@@ -241,10 +241,14 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     See Also
     --------
     - `bandsolve.solve_banded`: solve with a matrix that is not positive definite.
+    - `bandsolve.solveh_banded_batch`: solve many systems, along any axis of an array.
 
     Notes
     -----
     **Cost.** Time and memory are proportional to n.
+
+    **Batches.** If u ≤ 15, and each system has at most 4 right-hand sides, all systems are solved at once, as by `bandsolve.solveh_banded_batch`, which
+    takes other memory orders without copies. In all other cases, the function solves one system after the other.
 
     **Accuracy and threads.** The backward error of x is at most 8 ε, or at most 64 ε after a fallback; see `bandsolve.solve_tridiagonal`. x is
     the same, bit for bit, for any number of threads.
@@ -274,6 +278,12 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     if math.prod(batch) == 0:
         raise ValueError("`solveh_banded` does not support zero-size batches.")
     ab, b = np.broadcast_to(ab, batch + ab.shape[-2:]), np.broadcast_to(b, batch + b.shape[b.ndim - core:])
+    if b.size and check_finite and is_narrow(ab.shape[-2] - 1, 0):
+        if core == 1:
+            return solveh_banded_batch(_validated(ab, True), b, lower=lower)
+        if b.shape[-1] <= COLUMNS_ONE_BY_ONE:
+            _validated(ab, True)
+            return np.stack([solveh_banded_batch(ab, b[..., k], lower=lower) for k in range(b.shape[-1])], axis=-1)
     x = np.empty(b.shape, kind)
     for index in np.ndindex(batch):
         x[index] = _solveh(ab[index], b[index], lower, check_finite)

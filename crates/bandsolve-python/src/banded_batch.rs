@@ -2,22 +2,23 @@
 
 use crate::arrays::{Number, OutputArray, filled, rows, slice, strided, strided_slice, with_number};
 use crate::batch::{BYTES_TOGETHER, Groups, Places, SYSTEMS_TOGETHER, each_plane, numbered_by};
-use crate::errors::{exception, lin_alg_error};
+use crate::errors::{exception, of_system};
 use crate::interrupt::detached;
 use crate::options::{CallOptions, ThreadCount, op};
 use crate::solve::{CallerNumbers, answer, arguments, solve_by};
-use bandsolve::{BandStrides, BandedBatch, BlockStrides, Error, Layout, Op, Plan, Report, Shape};
+use bandsolve::{BandStrides, BandedBatch, BlockStrides, Error, Layout, Method, Op, Plan, Report, Shape};
 use bandsolve_kernel::spread::tasks;
 use numpy::{PyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// Solve banded systems along the middle axis of a C-contiguous array `rhs` of shape `shape`. `ab` has the shape (count, l + u + 1, n), in any order
-/// in memory, with one matrix for each system in the order of `rhs`, or a single one.
+/// in memory, with one matrix for each system in the order of `rhs`, or a single one. With `definite`, the matrices are Hermitian positive definite, and
+/// `ab` has one triangle of each: `definite` says whether it is the lower one, and one of the widths is 0.
 ///
 /// `place` converts the position of a system or of a number in `rhs` to the position in the arrays of the caller.
 #[pyfunction]
-#[pyo3(signature = (shape, widths, ab, rhs, place, *, periodic=false, pivoting="scaled-partial", verify=true, threads=None, transpose=None,
+#[pyo3(signature = (shape, widths, ab, rhs, place, *, definite=None, periodic=false, pivoting="scaled-partial", verify=true, threads=None, transpose=None,
     out=None, overwrite_rhs=false, full_output=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_banded_batch<'py>(
@@ -26,6 +27,7 @@ pub fn solve_banded_batch<'py>(
     ab: &Bound<'py, PyAny>,
     rhs: &Bound<'py, PyAny>,
     place: &Bound<'py, PyAny>,
+    definite: Option<bool>,
     periodic: bool,
     pivoting: &str,
     verify: bool,
@@ -35,7 +37,8 @@ pub fn solve_banded_batch<'py>(
     overwrite_rhs: bool,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = CallOptions { pivoting, verify, threads, ..CallOptions::DEFAULT };
+    let method = if definite.is_some() { Method::Cholesky } else { Method::Auto }.name();
+    let options = CallOptions { method, pivoting, verify, threads, ..CallOptions::DEFAULT };
     let ([ab, rhs], kind) = arguments([ab, rhs])?;
     let places = Places { before: shape.0, n: shape.1, after: shape.2 };
     let fits = |count: usize| *ab.shape() == [count, widths.0 + widths.1 + 1, places.n];
@@ -43,7 +46,7 @@ pub fn solve_banded_batch<'py>(
         return Err(PyValueError::new_err("the shapes of ab and rhs do not fit together"));
     }
     let op = transpose.map_or(Ok(Op::Plain), op)?;
-    let call = BandedCall { places, widths, periodic, options, op };
+    let call = BandedCall { places, widths, definite, periodic, options, op };
     with_number!(kind, batch([&ab, &rhs], &call, place, (OutputArray::new(out, overwrite_rhs), full_output)))
 }
 
@@ -52,6 +55,8 @@ struct BandedCall<'a> {
     places: Places,
     /// Numbers of diagonals below and above the main one.
     widths: (usize, usize),
+    /// Whether the matrices are positive definite, with one triangle in memory, and whether it is the lower one.
+    definite: Option<bool>,
     periodic: bool,
     options: CallOptions<'a>,
     op: Op,
@@ -152,7 +157,11 @@ impl BandedCall<'_> {
         x: &mut [T],
     ) -> bandsolve::Result<Report> {
         let BandsOfBatch { numbers, strides } = bands;
-        let a = BandedBatch::with_strides(count, self.places.n, self.widths, layout, strides, numbers)?;
+        let (n, (lower, upper)) = (self.places.n, self.widths);
+        let a = match self.definite {
+            Some(triangle) => BandedBatch::hermitian(count, n, (lower.max(upper), triangle), layout, strides, numbers)?,
+            None => BandedBatch::with_strides(count, n, self.widths, layout, strides, numbers)?,
+        };
         let a = if self.periodic { a.periodic()? } else { a };
         solve_by(&plan.with_shape(a.shape()).factor(&a)?, self.op, rhs, x)
     }
@@ -162,15 +171,13 @@ impl BandedCall<'_> {
     fn exception(&self, error: Error, place: &Bound<'_, PyAny>) -> PyErr {
         let (py, n) = (place.py(), self.places.n);
         let at = |number: usize, of_entry: bool| Ok(place.call1((number, of_entry))?.str()?.to_string());
-        let made = match error {
-            Error::Singular { row } => at(row / n, false)
-                .map(|system| lin_alg_error(py, format!("system {system} is singular: no pivot in row {}", row % n))),
-            Error::NotFinite { array: "rhs", index } => {
-                at(index, true).map(|at| PyValueError::new_err(format!("rhs[{at}] is not finite")))
-            }
-            error => return exception(py, &error),
-        };
-        made.unwrap_or_else(|error: PyErr| error)
+        match error {
+            Error::NotFinite { array: "rhs", index } => match at(index, true) {
+                Ok(at) => PyValueError::new_err(format!("rhs[{at}] is not finite")),
+                Err(error) => error,
+            },
+            error => of_system(py, &error, n, |s| at(s, false)),
+        }
     }
 }
 
@@ -223,11 +230,6 @@ fn blocks<'py, T: Number>(
         })
     };
     let (x, report) = filled(py, &[count, n], false, solve)?;
-    let report = report?.map_err(|error| match error {
-        Error::Singular { row } => {
-            lin_alg_error(py, format!("system {} is singular: no pivot in row {}", row / n, row % n))
-        }
-        error => exception(py, &error),
-    })?;
+    let report = report?.map_err(|error| of_system(py, &error, n, |s| Ok(s.to_string())))?;
     answer(x.into_any(), report, full_output)
 }

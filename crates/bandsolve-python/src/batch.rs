@@ -2,7 +2,7 @@
 
 use crate::arrays::{Number, OutputArray, filled, rows, slice, with_number};
 use crate::device::Device;
-use crate::errors::{exception, lin_alg_error};
+use crate::errors::{exception, of_system};
 use crate::interrupt::detached;
 use crate::memory::room;
 use crate::options::{CallOptions, ThreadCount, op};
@@ -270,12 +270,9 @@ impl BatchCall<'_> {
     pub fn exception(&self, py: Python<'_>, error: Error, place: impl Fn(usize, bool) -> PyResult<String>) -> PyErr {
         let n = self.places.n;
         match error {
-            Error::Singular { row } if self.alone => exception(py, &Error::Singular { row: row % n }),
-            // The solver counts the rows system by system, for any order in memory.
-            Error::Singular { row } => match place(row / n, false) {
-                Ok(system) => lin_alg_error(py, format!("system {system} is singular: no pivot in row {}", row % n)),
-                Err(error) => error,
-            },
+            Error::Singular { .. } | Error::NotDefinite { .. } if self.alone => {
+                exception(py, &error.with_row(|row| row % n))
+            }
             Error::NotFinite { array, index } if self.alone && array != "rhs" => {
                 exception(py, &Error::NotFinite { array, index })
             }
@@ -283,7 +280,7 @@ impl BatchCall<'_> {
                 Ok(at) => PyValueError::new_err(format!("{array}[{at}] is not finite")),
                 Err(error) => error,
             },
-            error => exception(py, &error),
+            error => of_system(py, &error, n, |s| place(s, false)),
         }
     }
 
@@ -387,8 +384,7 @@ pub fn each_plane<T: Number>(
             let solved = solved.map(|report| renumbered(report, |s| p * after + s));
             *result = Some(solved.map_err(|error| match error {
                 Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: p * plane + index },
-                Error::Singular { row } => Error::Singular { row: p * plane + row },
-                other => other,
+                other => other.with_row(|row| p * plane + row),
             }));
         }
     });
@@ -521,13 +517,12 @@ impl<T: Number> GatheredSystems<T> {
     fn in_place(&self, error: Error, alone: bool) -> Error {
         let n = self.groups.places.n;
         match error {
-            Error::Singular { row } => Error::Singular { row: self.number(row / n) * n + row % n },
             Error::NotFinite { array, .. } if alone && array != "rhs" => error,
             Error::NotFinite { array, index } => {
                 let (i, s) = (index / self.width, self.number(index % self.width));
                 Error::NotFinite { array, index: self.groups.places.place(s, i) }
             }
-            other => other,
+            other => other.with_row(|row| self.number(row / n) * n + row % n),
         }
     }
 }

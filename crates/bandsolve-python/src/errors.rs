@@ -30,6 +30,20 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
+/// The exception for an error of a batch of systems with n rows. `place` converts the number of a system to its position in the arrays of the caller.
+pub fn of_system(py: Python<'_>, error: &Error, n: usize, place: impl Fn(usize) -> PyResult<String>) -> PyErr {
+    // The solver counts the rows system by system, for any order in memory.
+    let (row, what) = match error {
+        Error::Singular { row } => (*row, "singular: no pivot"),
+        Error::NotDefinite { row } => (*row, "not Hermitian positive definite: first seen"),
+        error => return exception(py, error),
+    };
+    match place(row / n) {
+        Ok(system) => lin_alg_error(py, format!("system {system} is {what} in row {}", row % n)),
+        Err(error) => error,
+    }
+}
+
 /// The exception for an error in a matrix of this shape: it names an entry by its indices in the caller's array.
 pub fn exception_for(py: Python<'_>, shape: Shape, error: &Error) -> PyErr {
     let at = match (error, shape) {

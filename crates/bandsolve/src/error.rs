@@ -220,6 +220,16 @@ impl Error {
             _ => self,
         }
     }
+
+    /// The same error, with `of` applied to the row that it names.
+    #[doc(hidden)]
+    pub fn with_row(self, of: impl FnOnce(usize) -> usize) -> Self {
+        match self {
+            Error::Singular { row } => Error::Singular { row: of(row) },
+            Error::NotDefinite { row } => Error::NotDefinite { row: of(row) },
+            other => other,
+        }
+    }
 }
 
 /// Shorthand for results of this crate.

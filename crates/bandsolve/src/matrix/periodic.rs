@@ -79,10 +79,8 @@ impl RingOrder {
             Error::NotFinite { array: array @ "rhs", index } => {
                 Error::NotFinite { array, index: self.unfolded_row(index) }
             }
-            Error::Singular { row } => Error::Singular { row: self.unfolded_row(row) },
-            Error::NotDefinite { row } => Error::NotDefinite { row: self.unfolded_row(row) },
             Error::Columns { first, columns } => Error::Columns { first: Box::new(self.unfolded(*first)), columns },
-            other => other,
+            other => other.with_row(|row| self.unfolded_row(row)),
         }
     }
 }

@@ -180,9 +180,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         match error {
             Error::NotFinite { array: array @ "rhs", index } => Error::NotFinite { array, index: self.index(s, index) },
             Error::NotFinite { array, index } => self.systems.not_finite(s, array, index),
-            Error::Singular { row } => Error::Singular { row: s * self.size().1 + row },
-            Error::NotDefinite { row } => Error::NotDefinite { row: s * self.size().1 + row },
-            other => other,
+            other => other.with_row(|row| s * self.size().1 + row),
         }
     }
 
