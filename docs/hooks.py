@@ -110,7 +110,7 @@ C_PAGES = [
 ]
 C_DECLARATION = re.compile(r"/\*\*\n((?: \*.*\n)+?) \*/\n((?:const )?\w+ \*?(bandsolve\w+)\([^;]*\);)")
 C_PART = re.compile(r"^(?:/\*(?:(?!\*/).)*\*/\n)?(?:static|int) [^;\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-C_TYPED = re.compile(r"bandsolve(Gpu|_)?([SDCZ]|(?<=_)[sdcz])(c?b?gt|c?gb|pt|pb|st(?:e|c)|factor_det|csr|precond_|poisson_|status_)")
+C_TYPED = re.compile(r"bandsolve(Gpu|_)?([SDCZ]|(?<=_)[sdcz])(c?b?gt|c?gb|pt|c?pb|st(?:e|c)|factor_det|csr|precond_|poisson_|status_)")
 
 
 def c_functions():

@@ -11,12 +11,13 @@ const OTHERS: [NumberType; 3] =
     [('s', "f32", "c_float"), ('c', "Complex32", "c_float"), ('z', "Complex64", "c_double")];
 
 /// The folders of `src` whose file `d.rs` has the functions in `double`, and the other types that have the same functions.
-const TYPED: [(&str, &[NumberType]); 7] = [
+const TYPED: [(&str, &[NumberType]); 8] = [
     ("entry", &OTHERS),
     ("entry/csr", &OTHERS),
     ("entry/gpu", &OTHERS),
     ("entry/gpu/enqueue", &OTHERS),
     ("entry/lapack", &OTHERS),
+    ("entry/lapack/batches", &OTHERS),
     ("entry/lapack/symmetric", &[OTHERS[0]]),
     ("entry/poisson", &[OTHERS[0]]),
 ];

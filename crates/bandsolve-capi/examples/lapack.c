@@ -215,6 +215,34 @@ static void batches_of_bands(bandsolve_factor_t factor) {
     check_ones(count * n, x, "gbsv_batch, one matrix");
 }
 
+/* Three positive definite systems: the diagonals 4 and -1 times 1, 2, 3, open and periodic. */
+static void batches_of_definite_bands(bandsolve_factor_t factor) {
+    enum { count = 3 };
+    double ab[count * n * 2], sums[count * n], x[count * n];
+    int i, s;
+    for (s = 0; s < count; s++) {
+        for (i = 0; i < n; i++) {
+            ab[(s * n + i) * 2] = 4.0 * (s + 1);
+            ab[(s * n + i) * 2 + 1] = -1.0 * (s + 1);
+            sums[s * n + i] = (i == 0 || i == n - 1 ? 3.0 : 2.0) * (s + 1);
+        }
+    }
+    copy(count * n, sums, x);
+    check(bandsolve_dpbsv_batch('L', n, 1, count, ab, 1, 2, 2 * n, x, 1, n));
+    check_ones(count * n, x, "pbsv_batch");
+    check(bandsolve_dpbtrf_batch('L', n, 1, count, ab, 1, 2, 2 * n, 1, n, factor));
+    copy(count * n, sums, x);
+    check(bandsolve_dpbtrs_batch('N', factor, x));
+    check_ones(count * n, x, "pbtrs_batch");
+    for (i = 0; i < count * n; i++) x[i] = 2.0 * (i / n + 1);
+    check(bandsolve_dcpbsv_batch('L', n, 1, count, ab, 1, 2, 2 * n, x, 1, n));
+    check_ones(count * n, x, "cpbsv_batch");
+    check(bandsolve_dcpbtrf_batch('L', n, 1, count, ab, 1, 2, 2 * n, 1, n, factor));
+    for (i = 0; i < count * n; i++) x[i] = 2.0 * (i / n + 1);
+    check(bandsolve_dpbtrs_batch('N', factor, x));
+    check_ones(count * n, x, "cpbtrf_batch");
+}
+
 /* Three periodic pentadiagonal systems: each row has the sum 10. */
 static void batches_of_rings(bandsolve_factor_t factor) {
     enum { count = 3, kl = 2, ku = 2, rows = kl + ku + 1 };
@@ -289,6 +317,7 @@ int main(void) {
     blocks(factor);
     batches(factor);
     batches_of_bands(factor);
+    batches_of_definite_bands(factor);
     batches_of_rings(factor);
     batches_of_blocks(factor);
     eigenvalues();

@@ -12,6 +12,7 @@ program systems
   call blocks()
   call batches()
   call batches_of_bands()
+  call batches_of_definite_bands()
   call batches_of_rings()
   call batches_of_blocks()
   call eigenvalues()
@@ -221,6 +222,35 @@ contains
     x = spread(rhs(:, 1), 2, count)
     call gbtrs_batch(a, x)
     call check(all(abs(x - 1) < 1e-14_real64), "gbtrf_batch, one matrix")
+  end subroutine
+
+  ! Positive definite systems with 4 s and -s in two diagonals, open and periodic: the rows of system s have the sum 2 s.
+  subroutine batches_of_definite_bands()
+    integer, parameter :: n = 20, count = 7
+    real(real64) :: ab(2, n, count), x(n, count), rhs(n, count)
+    type(band_factor) :: a
+    integer :: s
+    do s = 1, count
+      ab(1, :, s) = -s
+      ab(2, :, s) = 4 * s
+      rhs(:, s) = 2 * s
+    end do
+    x = rhs
+    call cpbsv_batch(ab, x)
+    call check(all(abs(x - 1) < 1e-14_real64), "cpbsv_batch")
+    call cpbtrf_batch(a, ab(:, :, :1), count=count)
+    x = 2
+    call pbtrs_batch(a, x)
+    call check(all(abs(x - 1) < 1e-14_real64), "cpbtrf_batch, one matrix")
+    rhs(1, :) = [(3 * s, s = 1, count)]
+    rhs(n, :) = rhs(1, :)
+    x = rhs
+    call pbsv_batch(ab, x, 'U')
+    call check(all(abs(x - 1) < 1e-14_real64), "pbsv_batch")
+    call pbtrf_batch(a, ab)
+    x = rhs
+    call pbtrs_batch(a, x, 'T')
+    call check(all(abs(x - 1) < 1e-14_real64), "pbtrs_batch")
   end subroutine
 
   ! Periodic pentadiagonal systems: each row of system s has the sum 10 s.

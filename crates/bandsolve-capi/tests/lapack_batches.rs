@@ -19,6 +19,9 @@ type Trf<T> = unsafe extern "C" fn(i64, i64, i64, i64, u8, *const T, *const T, *
 type BandSv<T> = unsafe extern "C" fn(i64, i64, i64, i64, *const T, i64, i64, i64, *mut T, i64, i64) -> Status;
 type BandTrf<T> =
     unsafe extern "C" fn(i64, i64, i64, i64, *const T, i64, i64, i64, i64, i64, bandsolve_factor_t) -> Status;
+type TriangleSv<T> = unsafe extern "C" fn(c_char, i64, i64, i64, *const T, i64, i64, i64, *mut T, i64, i64) -> Status;
+type TriangleTrf<T> =
+    unsafe extern "C" fn(c_char, i64, i64, i64, *const T, i64, i64, i64, i64, i64, bandsolve_factor_t) -> Status;
 type BlockSv<T> =
     unsafe extern "C" fn(i64, i64, i64, *const T, *const T, *const T, i64, i64, i64, i64, *mut T, i64, i64) -> Status;
 type BlockTrf<T> = unsafe extern "C" fn(
@@ -45,32 +48,38 @@ type Functions<S, F, T> = ([(S, F); 2], Trs<T>);
 trait Batches: Scalar {
     const GT: Functions<Sv<Self>, Trf<Self>, Self>;
     const GB: Functions<BandSv<Self>, BandTrf<Self>, Self>;
+    const PB: Functions<TriangleSv<Self>, TriangleTrf<Self>, Self>;
     const BGT: Functions<BlockSv<Self>, BlockTrf<Self>, Self>;
 }
 
 macro_rules! batches {
     ($t:ty: $($gt:ident $gt_trf:ident),*; $gt_trs:ident; $($gb:ident $gb_trf:ident),*; $gb_trs:ident;
-        $($bgt:ident $bgt_trf:ident),*; $bgt_trs:ident) => {
+        $($pb:ident $pb_trf:ident),*; $pb_trs:ident; $($bgt:ident $bgt_trf:ident),*; $bgt_trs:ident) => {
         impl Batches for $t {
             const GT: Functions<Sv<$t>, Trf<$t>, $t> = ([$(($gt, $gt_trf)),*], $gt_trs);
             const GB: Functions<BandSv<$t>, BandTrf<$t>, $t> = ([$(($gb, $gb_trf)),*], $gb_trs);
+            const PB: Functions<TriangleSv<$t>, TriangleTrf<$t>, $t> = ([$(($pb, $pb_trf)),*], $pb_trs);
             const BGT: Functions<BlockSv<$t>, BlockTrf<$t>, $t> = ([$(($bgt, $bgt_trf)),*], $bgt_trs);
         }
     };
 }
 batches!(f32: bandsolve_sgtsv_batch bandsolve_sgttrf_batch, bandsolve_scgtsv_batch bandsolve_scgttrf_batch; bandsolve_sgttrs_batch;
     bandsolve_sgbsv_batch bandsolve_sgbtrf_batch, bandsolve_scgbsv_batch bandsolve_scgbtrf_batch; bandsolve_sgbtrs_batch;
+    bandsolve_spbsv_batch bandsolve_spbtrf_batch, bandsolve_scpbsv_batch bandsolve_scpbtrf_batch; bandsolve_spbtrs_batch;
     bandsolve_sbgtsv_batch bandsolve_sbgttrf_batch, bandsolve_scbgtsv_batch bandsolve_scbgttrf_batch; bandsolve_sbgttrs_batch);
 batches!(f64: bandsolve_dgtsv_batch bandsolve_dgttrf_batch, bandsolve_dcgtsv_batch bandsolve_dcgttrf_batch; bandsolve_dgttrs_batch;
     bandsolve_dgbsv_batch bandsolve_dgbtrf_batch, bandsolve_dcgbsv_batch bandsolve_dcgbtrf_batch; bandsolve_dgbtrs_batch;
+    bandsolve_dpbsv_batch bandsolve_dpbtrf_batch, bandsolve_dcpbsv_batch bandsolve_dcpbtrf_batch; bandsolve_dpbtrs_batch;
     bandsolve_dbgtsv_batch bandsolve_dbgttrf_batch, bandsolve_dcbgtsv_batch bandsolve_dcbgttrf_batch; bandsolve_dbgttrs_batch);
 batches!(bandsolve::Complex32: bandsolve_cgtsv_batch bandsolve_cgttrf_batch, bandsolve_ccgtsv_batch bandsolve_ccgttrf_batch;
     bandsolve_cgttrs_batch;
     bandsolve_cgbsv_batch bandsolve_cgbtrf_batch, bandsolve_ccgbsv_batch bandsolve_ccgbtrf_batch; bandsolve_cgbtrs_batch;
+    bandsolve_cpbsv_batch bandsolve_cpbtrf_batch, bandsolve_ccpbsv_batch bandsolve_ccpbtrf_batch; bandsolve_cpbtrs_batch;
     bandsolve_cbgtsv_batch bandsolve_cbgttrf_batch, bandsolve_ccbgtsv_batch bandsolve_ccbgttrf_batch; bandsolve_cbgttrs_batch);
 batches!(bandsolve::Complex64: bandsolve_zgtsv_batch bandsolve_zgttrf_batch, bandsolve_zcgtsv_batch bandsolve_zcgttrf_batch;
     bandsolve_zgttrs_batch;
     bandsolve_zgbsv_batch bandsolve_zgbtrf_batch, bandsolve_zcgbsv_batch bandsolve_zcgbtrf_batch; bandsolve_zgbtrs_batch;
+    bandsolve_zpbsv_batch bandsolve_zpbtrf_batch, bandsolve_zcpbsv_batch bandsolve_zcpbtrf_batch; bandsolve_zpbtrs_batch;
     bandsolve_zbgtsv_batch bandsolve_zbgttrf_batch, bandsolve_zcbgtsv_batch bandsolve_zcbgttrf_batch; bandsolve_zbgttrs_batch);
 
 /// The systems of a batch. If there is one matrix, all systems have it.
@@ -228,6 +237,72 @@ fn bands<T: Batches>() {
     }
 }
 
+/// One triangle of definite matrices, in the orders of [`bands`].
+fn triangles<T: Batches>() {
+    let count = 19;
+    let open = [(23, 2), (23, 0), (23, 9), (23, 1), (5, 4), (1, 1)].map(|sizes| (sizes, false));
+    // In the last ones, several entries of `ab` are in the same place of the matrix.
+    let periodic = [(23, 2), (23, 0), (31, 7), (8, 4), (5, 3), (2, 1)].map(|sizes| (sizes, true));
+    for ((n, width), periodic) in open.into_iter().chain(periodic) {
+        let rows = width + 1;
+        let orders = [
+            (1, rows, n * rows),
+            (1, rows + 2, n * (rows + 2) + 5),
+            (n, 1, n * rows),
+            (n * count, count, 1),
+            (1, rows, 0),
+        ];
+        let sides = [(1, n), (1, n + 3), (count, 1)];
+        let all = orders.iter().flat_map(|order| sides.map(|strides| (*order, strides)));
+        for (((of_row, of_column, of_system), strides), lower) in
+            all.flat_map(|how| [true, false].map(|lower| (how, lower)))
+        {
+            let last = (rows - 1) * of_row + (n - 1) * of_column + (count - 1) * of_system;
+            let mut ab = vec![T::from_real(T::Real::NAN); last + 1];
+            let number = if of_system == 0 { 1 } else { count };
+            let matrices = (0..number).map(|s| {
+                let values = random_vec::<T>(n * rows, &mut Random::new((31 * s + 7 * width) as u64));
+                let mut entries = vec![T::ZERO; n * n];
+                for (j, k) in (0..n * rows).map(|at| (at / rows, at % rows)) {
+                    // Entry (j + k, j), of which the upper triangle has the conjugate in column j + k.
+                    let i = (j + k) % n;
+                    if !periodic && j + k >= n {
+                        continue;
+                    }
+                    let value =
+                        if k == 0 { T::from_real(T::Real::from_f64(3.0 * rows as f64)) } else { values[j * rows + k] };
+                    let (column, r, stored) = if lower { (j, k, value) } else { (i, width - k, Scalar::conj(value)) };
+                    ab[r * of_row + column * of_column + s * of_system] = stored;
+                    entries[i * n + j] += value;
+                    if k > 0 {
+                        entries[j * n + i] += Scalar::conj(value);
+                    }
+                }
+                Dense::new(n, |i, j| entries[i * n + j])
+            });
+            let matrices: Vec<_> = matrices.collect();
+            let (functions, trs) = T::PB;
+            let ((sv, trf), at_ab) = (functions[usize::from(periodic)], ab.as_ptr());
+            let entries = if periodic { 4 * rows } else { 2 * rows };
+            let systems = Systems { matrices, count, strides, limit: (8 + entries + 4) as f64 };
+            let uplo = if lower { b'L' } else { b'U' } as c_char;
+            let [n, width, count] = [n, width, count].map(long);
+            let ([of_row, of_column, of_system], [row, system]) =
+                ([of_row, of_column, of_system].map(long), [strides.0, strides.1].map(long));
+            systems.check(
+                // SAFETY: arrays of these sizes.
+                |x| unsafe { sv(uplo, n, width, count, at_ab, of_row, of_column, of_system, x, row, system) },
+                // SAFETY: as above.
+                |factor| unsafe {
+                    trf(uplo, n, width, count, at_ab, of_row, of_column, of_system, row, system, factor)
+                },
+                || ab.fill(T::ZERO),
+                trs,
+            );
+        }
+    }
+}
+
 /// Blocks by columns, by rows, interleaved, and one matrix for all.
 fn blocks<T: Batches>() {
     let count = 11;
@@ -287,7 +362,7 @@ fn blocks<T: Batches>() {
     }
 }
 
-for_all_types!(tridiagonal, bands, blocks);
+for_all_types!(tridiagonal, bands, triangles, blocks);
 
 fn says(status: Status, expected: Status, text: &str) {
     assert_eq!(status, expected, "{}", message());
@@ -314,6 +389,11 @@ fn wrong_arguments_are_named() {
         says(bands(1, diag_at, [0, 0, 0], 3), INVALID, "same place");
         let status = bandsolve_dcgbsv_batch(3, 8, 1, 2, diag_at, 1, 10, 30, x_at, 1, 3);
         says(status, INVALID, "kl is 8 and ku is 1, expected at most 7 each");
+        let triangle = |uplo: u8, kd| bandsolve_dpbsv_batch(uplo as c_char, 3, kd, 2, diag_at, 1, 2, 6, x_at, 1, 3);
+        says(triangle(b'X', 1), INVALID, "uplo is X, expected 'U' or 'L'");
+        says(triangle(b'L', 16), INVALID, "kd is 16, expected at most 15");
+        says(triangle(b'L', -1), INVALID, "kd is -1");
+        says(triangle(b'L', 1), Status::BANDSOLVE_NOT_DEFINITE, "not Hermitian positive definite: first seen in row 1");
         let blocks = |n, block, diag: *const f64, of_block, of_row| {
             bandsolve_dbgtsv_batch(n, block, 2, diag_at, diag, diag_at, of_block, of_row, 2, 12, x_at, 1, 6)
         };
@@ -346,6 +426,7 @@ fn factors_of_other_functions_are_rejected() {
         assert_eq!(bandsolve_dgbtrf_batch(4, 0, 0, 3, diag, 1, 1, 4, 1, 4, factor), OK, "{}", message());
         needs(bandsolve_dgttrs_batch(letter, factor, x), "gbtrf_batch", "gttrf_batch");
         needs(bandsolve_dbgttrs_batch(letter, factor, x), "gbtrf_batch", "bgttrf_batch");
+        needs(bandsolve_dpbtrs_batch(letter, factor, x), "gbtrf_batch", "pbtrf_batch");
         let status = bandsolve_dbgttrf_batch(4, 1, 3, off, diag, off, 1, 1, 1, 4, 1, 4, factor);
         assert_eq!(status, OK, "{}", message());
         needs(bandsolve_dgbtrs_batch(letter, factor, x), "bgttrf_batch", "gbtrf_batch");

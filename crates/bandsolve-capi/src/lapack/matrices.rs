@@ -162,11 +162,7 @@ pub(crate) unsafe fn pb<T: Scalar>(
     (ab, leading): (*const T, i64),
 ) -> CallResult<StoredFactors> {
     let (n, width, leading) = (size("n", n)?, size("kd", width)?, size("ldab", leading)?);
-    let is_upper = match letter(uplo) {
-        b'U' => true,
-        b'L' => false,
-        _ => return Err(CallFailure::argument(format!("uplo is {}, expected 'U' or 'L'", shown(uplo)))),
-    };
+    let is_upper = !is_lower(uplo)?;
     let rows = elements::<T>("a column of ab", &[width.saturating_add(1)])?;
     if leading < rows {
         return Err(CallFailure::argument(format!("ldab is {leading}, expected at least kd + 1, which is {rows}")));
@@ -188,6 +184,15 @@ pub(crate) unsafe fn pb<T: Scalar>(
         }
     }
     factor(Pb(storage), plan, Banded::from_vec(n, width, width, bands)?, &[])
+}
+
+/// Whether the argument `uplo` selects the lower triangle.
+fn is_lower(uplo: c_char) -> CallResult<bool> {
+    match letter(uplo) {
+        b'U' => Ok(false),
+        b'L' => Ok(true),
+        _ => Err(CallFailure::argument(format!("uplo is {}, expected 'U' or 'L'", shown(uplo)))),
+    }
 }
 
 /// The sizes of a batch from C, and the distances between entries of `rhs`.
@@ -252,17 +257,23 @@ pub(crate) unsafe fn batch<T: Scalar>(
     if lifetime == Call { factor(routine, plan, a, &arrays) } else { factor(routine, plan, a.try_into_owned()?, &[]) }
 }
 
-/// The bands of a batch from C: the numbers of diagonals, and the distances between entries of `ab`.
+/// The diagonals that `ab` has: all, or those of one triangle of Hermitian positive definite matrices.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Diagonals {
+    Both { kl: i64, ku: i64 },
+    Triangle { uplo: c_char, kd: i64 },
+}
+
+/// The bands of a batch from C: the diagonals, and the distances between entries of `ab`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BandArguments {
-    pub kl: i64,
-    pub ku: i64,
+    pub diagonals: Diagonals,
     pub ab_row_stride: i64,
     pub ab_column_stride: i64,
     pub ab_system_stride: i64,
 }
 
-/// Factor a batch of banded matrices (`gbtrf_batch`, `cgbtrf_batch`).
+/// Factor a batch of banded matrices (`gbtrf_batch`, `pbtrf_batch`, `cgbtrf_batch`, `cpbtrf_batch`).
 ///
 /// # Safety
 /// As [`gt`].
@@ -273,13 +284,23 @@ pub(crate) unsafe fn band_batch<T: Scalar>(
     ab: *const T,
 ) -> CallResult<StoredFactors> {
     let CheckedSizes { n, count, layout, strides, .. } = sizes.check::<T>()?;
-    let (lower, upper) = (size("kl", band.kl)?, size("ku", band.ku)?);
+    let triangle = match band.diagonals {
+        Diagonals::Both { .. } => None,
+        Diagonals::Triangle { uplo, .. } => Some(is_lower(uplo)?),
+    };
+    let (lower, upper) = match band.diagonals {
+        Diagonals::Both { kl, ku } => (size("kl", kl)?, size("ku", ku)?),
+        Diagonals::Triangle { kd, .. } => (size("kd", kd)?, 0),
+    };
     let most = match periodic {
         true => BandedBatch::<T>::MAX_PERIODIC_DIAGONALS,
         false => BandedBatch::<T>::MAX_DIAGONALS,
     };
     if lower.max(upper) > most {
-        return Err(CallFailure::argument(format!("kl is {lower} and ku is {upper}, expected at most {most} each")));
+        return Err(CallFailure::argument(match triangle {
+            None => format!("kl is {lower} and ku is {upper}, expected at most {most} each"),
+            Some(_) => format!("kd is {lower}, expected at most {most}"),
+        }));
     }
     let of_band = BandStrides {
         system: size("ab_system_stride", band.ab_system_stride)?,
@@ -291,10 +312,13 @@ pub(crate) unsafe fn band_batch<T: Scalar>(
     let array = RawArray::new("ab", ab, len)?;
     // SAFETY: the caller's promise; only a call borrows the array.
     let bands: &'static [T] = unsafe { array.read() };
-    let a = BandedBatch::with_strides(count, n, (lower, upper), layout, of_band, bands)?;
+    let a = match triangle {
+        None => BandedBatch::with_strides(count, n, (lower, upper), layout, of_band, bands)?,
+        Some(is_lower) => BandedBatch::hermitian(count, n, (lower, is_lower), layout, of_band, bands)?,
+    };
     let a = if periodic { a.periodic()? } else { a };
-    let plan = plan(lifetime, a.shape(), None)?;
-    let routine = BandBatch { strides };
+    let plan = plan(lifetime, a.shape(), triangle.map(|_| Method::Cholesky))?;
+    let routine = BandBatch { strides, definite: triangle.is_some() };
     if lifetime == Call { factor(routine, plan, a, &[array]) } else { factor(routine, plan, a.try_into_owned()?, &[]) }
 }
 

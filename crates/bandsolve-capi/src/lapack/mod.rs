@@ -7,7 +7,7 @@ mod matrices;
 mod routine;
 
 pub(crate) use matrices::{
-    BandArguments, BatchSizes, BlockArguments, Lifetime, band_batch, batch, bgt, block_batch, gb, gt, pb, pt,
+    BandArguments, BatchSizes, BlockArguments, Diagonals, Lifetime, band_batch, batch, bgt, block_batch, gb, gt, pb, pt,
 };
 
 use crate::csr::{destroy, opened};
@@ -236,7 +236,7 @@ unsafe fn solve_columns<T: Scalar>(factors: &StoredFactors, op: Op, columns: Lap
     factors.solve(op, unsafe { rhs.write() }, strides)
 }
 
-/// Solve the systems of a batch with factors (`gttrs_batch`, `gbtrs_batch`, `bgttrs_batch`). `kind` is "gt", "gb" or "bgt".
+/// Solve the systems of a batch with factors (`gttrs_batch`, `gbtrs_batch`, `pbtrs_batch`, `bgttrs_batch`). `kind` is "gt", "gb", "pb" or "bgt".
 ///
 /// # Safety
 /// As [`solve`].
@@ -253,7 +253,7 @@ pub(crate) unsafe fn solve_batch<T: Scalar>(kind: &str, op: Op, factor: bandsolv
     unsafe { batch_in_place(factors, op, rhs) }
 }
 
-/// Factor a batch and solve (`gtsv_batch`, `gbsv_batch`, `bgtsv_batch` and their periodic relatives).
+/// Factor a batch and solve (`gtsv_batch`, `gbsv_batch`, `pbsv_batch`, `bgtsv_batch` and their periodic relatives).
 ///
 /// # Safety
 /// As [`solve_once`].
@@ -267,7 +267,7 @@ pub(crate) unsafe fn solve_batch_once<T: Scalar>(factors: CallResult<StoredFacto
 /// As [`solve_columns`].
 unsafe fn batch_in_place<T: Scalar>(factors: &StoredFactors, op: Op, rhs: *mut T) -> CallResult {
     use LapackRoutine::{BandBatch, Batch, BlockBatch};
-    let (Batch { strides, .. } | BandBatch { strides } | BlockBatch { strides }) = factors.routine else {
+    let (Batch { strides, .. } | BandBatch { strides, .. } | BlockBatch { strides }) = factors.routine else {
         unreachable!("factors of a batch")
     };
     let len = strides.len()?;

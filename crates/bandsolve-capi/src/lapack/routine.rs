@@ -14,7 +14,7 @@ pub(crate) enum LapackRoutine {
     Pt,
     Pb(BandStorage),
     Batch { strides: ColumnStrides, shared: bool },
-    BandBatch { strides: ColumnStrides },
+    BandBatch { strides: ColumnStrides, definite: bool },
     BlockBatch { strides: ColumnStrides },
 }
 
@@ -58,7 +58,8 @@ impl LapackRoutine {
             Pt => "pttrf",
             Pb(_) => "pbtrf",
             Batch { .. } => "gttrf_batch",
-            BandBatch { .. } => "gbtrf_batch",
+            BandBatch { definite: false, .. } => "gbtrf_batch",
+            BandBatch { definite: true, .. } => "pbtrf_batch",
             BlockBatch { .. } => "bgttrf_batch",
         }
     }
@@ -77,7 +78,7 @@ impl LapackRoutine {
         let Error::NotFinite { array, index } = error else { return error.into() };
         let placed = |at: &ColumnStrides| index % at.rows * at.row + index / at.rows * at.column;
         let (array, index) = match (self, array) {
-            (Batch { strides, .. } | BandBatch { strides } | BlockBatch { strides }, "rhs")
+            (Batch { strides, .. } | BandBatch { strides, .. } | BlockBatch { strides }, "rhs")
             | (Batch { strides, shared: false }, "sub" | "diag" | "sup")
                 if !strides.is_empty() =>
             {

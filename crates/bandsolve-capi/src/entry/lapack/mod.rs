@@ -1,5 +1,6 @@
 //! The C functions with LAPACK's names and arguments.
 
+mod batches;
 mod d;
 mod general;
 mod symmetric;
@@ -14,6 +15,7 @@ mod z {
     include!(concat!(env!("OUT_DIR"), "/entry/lapack/z.rs"));
 }
 
+pub use batches::*;
 pub use c::*;
 pub use d::*;
 pub use general::*;
@@ -21,8 +23,8 @@ pub use s::*;
 pub use symmetric::*;
 pub use z::*;
 
-use crate::lapack::{self, BandArguments, BatchSizes, BlockArguments, LapackColumns, Lifetime, bandsolve_factor_t};
-use crate::settings::{BoolArgument, DoubleArgument};
+use crate::lapack::{self, LapackColumns, Lifetime, bandsolve_factor_t};
+use crate::settings::DoubleArgument;
 use crate::status::{bandsolve_status_t, guard};
 use bandsolve::{Complex32, Complex64};
 use core::ffi::{c_char, c_double, c_float};
