@@ -4,14 +4,14 @@ use crate::args::{BatchShape, BenchBatchArgs, RealDtype};
 use crate::contest::{self, Budget, Contestant, TimedSolve};
 use crate::dots::{DotChart, DotPanel};
 use crate::machine::MachineFacts;
-use crate::peers::{BandArrays, BandSolver, Peer, PeerArrays, PeerScalar, PeerSolver};
+use crate::peers::{BandArrays, BandSolver, DefiniteSolvers, Peer, PeerArrays, PeerScalar, PeerSolver};
 use crate::results::{self, Results};
 use crate::row::{BenchRow, RepairCounts, compare, keep_best_yardstick};
 use crate::setup::{self, show};
 use crate::sheet::{self, Sheet};
 use crate::yardstick::{self, Passes, Store, Word};
 use bandsolve::{
-    BandStrides, BandedBatch, Factor, Layout, Plan, Report, Result as Solved, Scalar, Shape, TridiagonalBatch,
+    BandStrides, BandedBatch, Factor, Layout, Method, Plan, Report, Result as Solved, Scalar, Shape, TridiagonalBatch,
 };
 use bandsolve_gallery::{Random, oracle};
 use bandsolve_program::exit::Failure;
@@ -46,7 +46,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
             let order = if layout == Layout::Contiguous { "contiguous" } else { "interleaved" };
             let words = shape.words();
             let title = format!("{} systems of n = {}, {words}, {dtype}, {order}", args.count, args.n);
-            let routine = if shape.half_bandwidth() > 1 { sheet::Routine::Gbsv } else { sheet::Routine::Gtsv };
+            let routine = sheet::Routine::of_batch(shape);
             let sheet = Sheet::of(title, &rows, routine, Passes::One);
             show(&sheet.text(), stdout_used, &bar)?;
             let facts = json!({
@@ -119,7 +119,11 @@ pub fn backward_error<T: Scalar>(a: &TridiagonalBatch<'_, T>, rhs: &[T], x: &[T]
 
 impl Batch {
     fn data(&self) -> &'static str {
-        if self.dominant { "dominant" } else { "random" }
+        match (self.shape.is_definite(), self.dominant) {
+            (true, _) => "positive definite",
+            (false, true) => "dominant",
+            (false, false) => "random",
+        }
     }
 
     /// The diagonals of all matrices: `sub`, `diag` and `sup`, or one array for a band.
@@ -129,16 +133,17 @@ impl Batch {
             (0..count).map(|_| T::from_f64(random.uniform(-1.0, 1.0) + shift)).collect()
         };
         let rows = self.n * if self.shape.is_shared() { 1 } else { self.count };
-        let shift = if self.dominant { diagonals as f64 } else { 0.0 };
-        if half == 1 {
+        let definite = self.shape.is_definite();
+        let shift = if self.dominant || definite { 2.0 * half as f64 + 1.0 } else { 0.0 };
+        if half == 1 && !definite {
             return [0.0, shift, 0.0].map(|shift| draw(rows, shift)).into();
         }
         let mut bands = draw(rows * diagonals, 0.0);
         for (k, v) in bands.iter_mut().enumerate() {
-            // The number of the diagonal, of which `half` is the main one.
+            // The number of the diagonal. The main one is number `half`, or 0 of the lower triangle.
             let by_systems = self.layout == Layout::Contiguous || self.shape.is_shared();
             let diagonal = if by_systems { k } else { k / self.count } % diagonals;
-            if diagonal == half {
+            if diagonal == if definite { 0 } else { half } {
                 *v += T::from_f64(shift);
             }
         }
@@ -159,7 +164,17 @@ impl Batch {
             (shape, numbers) => {
                 let widths = (shape.half_bandwidth(), shape.half_bandwidth());
                 let shared = BandStrides { system: 0, column: shape.diagonals(), diagonal: 1 };
+                let of_triangle = match layout {
+                    Layout::Contiguous => BandStrides { system: n * shape.diagonals(), ..shared },
+                    Layout::Interleaved => {
+                        BandStrides { system: 1, column: shape.diagonals() * count, diagonal: count }
+                    }
+                };
                 BatchMatrices::Banded(match layout {
+                    _ if shape.is_definite() => {
+                        let triangle = (shape.half_bandwidth(), true);
+                        BandedBatch::hermitian(count, n, triangle, layout, of_triangle, &numbers[0]).expect(fits)
+                    }
                     _ if shape.is_shared() => {
                         BandedBatch::with_strides(count, n, widths, layout, shared, &numbers[0]).expect(fits)
                     }
@@ -179,7 +194,11 @@ impl Batch {
         let mut work = BatchMemory { x: rhs.clone(), copies: Vec::new(), pivots: vec![0; self.n], report: None };
         let mut contestants: Vec<_> = threads
             .iter()
-            .map(|&threads| Contestant { name: "bandsolve".into(), threads, solve: ours(&a, &rhs, threads) })
+            .map(|&threads| Contestant {
+                name: "bandsolve".into(),
+                threads,
+                solve: ours(&a, &rhs, self.plan(&a, threads)),
+            })
             .collect();
         for peer in peers {
             contestants.extend(self.theirs(peer, &numbers, &rhs));
@@ -206,6 +225,11 @@ impl Batch {
         rows
     }
 
+    fn plan<T: PeerScalar>(&self, a: &BatchMatrices<'_, T>, threads: usize) -> Plan {
+        let method = if self.shape.is_definite() { Method::Cholesky } else { Method::Auto };
+        Plan::new(a.shape()).method(method).threads(threads)
+    }
+
     /// The routines of another library that solve such systems. LAPACK has none for interleaved and for periodic systems.
     fn theirs<'a, T: PeerScalar>(
         &self,
@@ -218,6 +242,14 @@ impl Batch {
             |routine: &str, solve| Contestant { name: format!("{} {routine}", peer.name), threads: 1, solve };
         if self.layout != Layout::Contiguous || self.shape == BatchShape::Periodic {
             return Vec::new();
+        }
+        if self.shape.is_definite() {
+            let routine = if half == 1 { "ptsv" } else { "pbsv" };
+            let solvers = peer.definite::<T>();
+            return solvers
+                .map(|by| contestant(routine, definite(&numbers[0], rhs, (n, half), by)))
+                .into_iter()
+                .collect();
         }
         if half > 1 {
             let routine = peer.gbsv::<T>();
@@ -240,12 +272,7 @@ struct BatchMemory<T> {
 }
 
 /// Factor and solve the batch with bandsolve.
-fn ours<'a, T: PeerScalar>(
-    a: &'a BatchMatrices<'a, T>,
-    rhs: &'a [T],
-    threads: usize,
-) -> TimedSolve<'a, BatchMemory<T>> {
-    let plan = Plan::new(a.shape()).threads(threads);
+fn ours<'a, T: PeerScalar>(a: &'a BatchMatrices<'a, T>, rhs: &'a [T], plan: Plan) -> TimedSolve<'a, BatchMemory<T>> {
     Box::new(move |work| {
         let started = Instant::now();
         let solved = a.solve(&plan, rhs, &mut work.x);
@@ -303,6 +330,39 @@ fn banded<'a, T: PeerScalar>(
             routine.solve(arrays).map_err(failed)?;
         }
         let time: Duration = started.elapsed();
+        work.report = None;
+        Ok(time)
+    })
+}
+
+/// Restore the copies, then solve the positive definite systems one after the other with another library.
+fn definite<'a, T: PeerScalar>(
+    triangles: &'a [T],
+    rhs: &'a [T],
+    (n, width): (usize, usize),
+    routines: DefiniteSolvers<'a, T>,
+) -> TimedSolve<'a, BatchMemory<T>> {
+    Box::new(move |work| {
+        work.copies.resize(2, Vec::new());
+        let [ab, off] = &mut work.copies[..] else { unreachable!("two copies") };
+        if width == 1 {
+            // `ptsv` takes the diagonals as two arrays.
+            (*ab, *off) = triangles.chunks_exact(2).map(|column| (column[0], column[1])).unzip();
+        } else {
+            ab.clone_from(&triangles.to_vec());
+        }
+        work.x.copy_from_slice(rhs);
+        let started = Instant::now();
+        for (s, rhs) in work.x.chunks_mut(n).enumerate() {
+            let solved = if width == 1 {
+                routines.tridiagonal(&mut ab[s * n..][..n], &mut off[s * n..][..n - 1], rhs)
+            } else {
+                let of_system = (width + 1) * n;
+                routines.banded(width, &mut ab[s * of_system..][..of_system], rhs)
+            };
+            solved.map_err(failed)?;
+        }
+        let time = started.elapsed();
         work.report = None;
         Ok(time)
     })

@@ -42,18 +42,25 @@ pub trait PeerScalar: RealScalar {
     const DTSVB: &'static str;
     /// The banded solver with partial pivoting.
     const GBSV: &'static str;
+    /// The solvers for positive definite tridiagonal and banded matrices.
+    const PTSV: &'static str;
+    const PBSV: &'static str;
 }
 
 impl PeerScalar for f32 {
     const GTSV: &'static str = "sgtsv_";
     const DTSVB: &'static str = "sdtsvb_";
     const GBSV: &'static str = "sgbsv_";
+    const PTSV: &'static str = "sptsv_";
+    const PBSV: &'static str = "spbsv_";
 }
 
 impl PeerScalar for f64 {
     const GTSV: &'static str = "dgtsv_";
     const DTSVB: &'static str = "ddtsvb_";
     const GBSV: &'static str = "dgbsv_";
+    const PTSV: &'static str = "dptsv_";
+    const PBSV: &'static str = "dpbsv_";
 }
 
 /// An opened library.
@@ -224,7 +231,77 @@ impl<T> BandSolver<'_, T> {
     }
 }
 
+/// The interface of `ptsv`: (n, nrhs, d, e, b, ldb, info).
+type Ptsv<T> = unsafe extern "C" fn(*const i64, *const i64, *mut T, *mut T, *mut T, *const i64, *mut i64);
+
+/// The interface of `pbsv`: (uplo, n, kd, nrhs, ab, ldab, b, ldb, info, length of uplo).
+type Pbsv<T> = unsafe extern "C" fn(
+    *const u8,
+    *const i64,
+    *const i64,
+    *const i64,
+    *mut T,
+    *const i64,
+    *mut T,
+    *const i64,
+    *mut i64,
+    usize,
+);
+
+/// The solvers for one positive definite matrix and one right-hand side of an opened library.
+#[derive(Debug, Clone, Copy)]
+pub struct DefiniteSolvers<'p, T> {
+    ptsv: Ptsv<T>,
+    pbsv: Pbsv<T>,
+    // The routines are valid as long as the library is open.
+    _library: &'p Library,
+}
+
+impl<T> DefiniteSolvers<'_, T> {
+    /// Solve a tridiagonal system in place.
+    ///
+    /// # Errors
+    /// The routine's `info`, if it is not 0.
+    ///
+    /// # Panics
+    /// If the arrays have wrong lengths.
+    pub fn tridiagonal(&self, diag: &mut [T], off: &mut [T], rhs: &mut [T]) -> Result<(), i64> {
+        assert!(!diag.is_empty() && off.len() + 1 == diag.len() && rhs.len() == diag.len(), "one system");
+        let (n, one, mut info) = (i64::try_from(diag.len()).expect("a small number"), 1, 0);
+        let [diag, off, rhs] = [diag, off, rhs].map(<[T]>::as_mut_ptr);
+        // SAFETY: the routine has this signature by its documentation; the arrays are distinct and as long as it expects; the integers outlive
+        // the call.
+        unsafe { (self.ptsv)(&n, &one, diag, off, rhs, &n, &mut info) };
+        if info == 0 { Ok(()) } else { Err(info) }
+    }
+
+    /// Solve a banded system in place. `ab` has columns of `width + 1` numbers of the lower triangle.
+    ///
+    /// # Errors
+    /// The routine's `info`, if it is not 0.
+    ///
+    /// # Panics
+    /// If the arrays have wrong lengths.
+    pub fn banded(&self, width: usize, ab: &mut [T], rhs: &mut [T]) -> Result<(), i64> {
+        assert!(!rhs.is_empty() && ab.len() == (width + 1) * rhs.len(), "one system");
+        let [n, kd, rows] = [rhs.len(), width, width + 1].map(|v| i64::try_from(v).expect("a small number"));
+        let (one, mut info) = (1, 0);
+        let (ab, rhs) = (ab.as_mut_ptr(), rhs.as_mut_ptr());
+        // SAFETY: as in `tridiagonal`.
+        unsafe { (self.pbsv)(b"L".as_ptr(), &n, &kd, &one, ab, &rows, rhs, &n, &mut info, 1) };
+        if info == 0 { Ok(()) } else { Err(info) }
+    }
+}
+
 impl Peer {
+    /// The solvers for positive definite matrices.
+    pub fn definite<T: PeerScalar>(&self) -> Option<DefiniteSolvers<'_, T>> {
+        // SAFETY: if the symbols exist, they are the Fortran routines of these names, whose signatures are these.
+        let (ptsv, pbsv) =
+            unsafe { (self.library.get(T::PTSV.as_bytes()).ok()?, self.library.get(T::PBSV.as_bytes()).ok()?) };
+        Some(DefiniteSolvers { ptsv: *ptsv, pbsv: *pbsv, _library: &self.library })
+    }
+
     /// The routines for banded LU factorization and separate solves.
     pub fn band_lu(&self) -> Option<PeerBandLu<'_>> {
         // SAFETY: if the symbol exists, it is the Fortran routine of this name, whose signature is `Gbtrs`.

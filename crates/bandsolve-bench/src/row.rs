@@ -50,7 +50,9 @@ pub struct BenchRow {
 impl BenchRow {
     /// Whether this is the LAPACK routine of any library, or the corresponding routine of cuSPARSE.
     pub fn is_gtsv(&self) -> bool {
-        ["gtsv", "gbsv", "gtsv2", "InterleavedBatch"].iter().any(|routine| self.solver.ends_with(routine))
+        ["gtsv", "gbsv", "ptsv", "pbsv", "gtsv2", "InterleavedBatch"]
+            .iter()
+            .any(|routine| self.solver.ends_with(routine))
     }
 
     pub fn is_yardstick(&self) -> bool {

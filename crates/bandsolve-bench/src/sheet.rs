@@ -1,5 +1,6 @@
 //! Tables of measurements, for terminals and HTML pages.
 
+use crate::args::BatchShape;
 use crate::row::{BenchRow, ratio};
 use crate::yardstick::Passes;
 
@@ -110,9 +111,23 @@ pub enum Routine {
     Gtsv,
     /// The routine for banded systems.
     Gbsv,
+    /// The routine for positive definite tridiagonal systems.
+    Ptsv,
+    /// The routine for positive definite banded systems.
+    Pbsv,
 }
 
 impl Routine {
+    /// The routine for systems of a batch.
+    pub fn of_batch(shape: BatchShape) -> Self {
+        match (shape.is_definite(), shape.half_bandwidth()) {
+            (false, 1) => Routine::Gtsv,
+            (false, _) => Routine::Gbsv,
+            (true, 1) => Routine::Ptsv,
+            (true, _) => Routine::Pbsv,
+        }
+    }
+
     fn column(self) -> SheetColumn {
         match self {
             Routine::Gtsv => {
@@ -120,6 +135,12 @@ impl Routine {
             }
             Routine::Gbsv => {
                 column("speedup vs gbsv", 15, "time of the fastest gbsv of another library divided by this time")
+            }
+            Routine::Ptsv => {
+                column("speedup vs ptsv", 15, "time of the fastest ptsv of another library divided by this time")
+            }
+            Routine::Pbsv => {
+                column("speedup vs pbsv", 15, "time of the fastest pbsv of another library divided by this time")
             }
         }
     }

@@ -390,7 +390,7 @@ fn wrong_arguments_are_named() {
         let status = bandsolve_dcgbsv_batch(3, 8, 1, 2, diag_at, 1, 10, 30, x_at, 1, 3);
         says(status, INVALID, "kl is 8 and ku is 1, expected at most 7 each");
         let triangle = |uplo: u8, kd| bandsolve_dpbsv_batch(uplo as c_char, 3, kd, 2, diag_at, 1, 2, 6, x_at, 1, 3);
-        says(triangle(b'X', 1), INVALID, "uplo is X, expected 'U' or 'L'");
+        says(triangle(b'X', 1), INVALID, "uplo is 'X', expected 'U' or 'L'");
         says(triangle(b'L', 16), INVALID, "kd is 16, expected at most 15");
         says(triangle(b'L', -1), INVALID, "kd is -1");
         says(triangle(b'L', 1), Status::BANDSOLVE_NOT_DEFINITE, "not Hermitian positive definite: first seen in row 1");

@@ -308,6 +308,12 @@ pub enum BatchShape {
     Band8,
     /// One matrix for all right-hand sides, with four diagonals on each side
     SharedBand4,
+    /// Positive definite tridiagonal systems
+    Definite,
+    /// Positive definite systems with two diagonals on each side
+    DefiniteBand2,
+    /// Positive definite systems with four diagonals on each side
+    DefiniteBand4,
     /// All of these
     All,
 }
@@ -322,8 +328,8 @@ impl BatchShape {
     /// Number of diagonals on each side.
     pub fn half_bandwidth(self) -> usize {
         match self {
-            BatchShape::Band2 => 2,
-            BatchShape::Band4 | BatchShape::SharedBand4 => 4,
+            BatchShape::Band2 | BatchShape::DefiniteBand2 => 2,
+            BatchShape::Band4 | BatchShape::SharedBand4 | BatchShape::DefiniteBand4 => 4,
             BatchShape::Band8 => 8,
             _ => 1,
         }
@@ -334,9 +340,14 @@ impl BatchShape {
         matches!(self, BatchShape::Shared | BatchShape::SharedBand4)
     }
 
-    /// Number of diagonals.
+    /// Whether the matrices are positive definite, with one triangle in memory.
+    pub fn is_definite(self) -> bool {
+        matches!(self, BatchShape::Definite | BatchShape::DefiniteBand2 | BatchShape::DefiniteBand4)
+    }
+
+    /// Number of diagonals in memory.
     pub fn diagonals(self) -> usize {
-        2 * self.half_bandwidth() + 1
+        self.half_bandwidth() * if self.is_definite() { 1 } else { 2 } + 1
     }
 
     /// What a title calls the systems.
@@ -348,6 +359,9 @@ impl BatchShape {
             BatchShape::Band4 => "nine-diagonal",
             BatchShape::Band8 => "17-diagonal",
             BatchShape::SharedBand4 => "one nine-diagonal matrix",
+            BatchShape::Definite => "definite tridiagonal",
+            BatchShape::DefiniteBand2 => "definite pentadiagonal",
+            BatchShape::DefiniteBand4 => "definite nine-diagonal",
             BatchShape::Tridiagonal | BatchShape::All => "tridiagonal",
         }
     }
