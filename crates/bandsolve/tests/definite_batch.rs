@@ -127,6 +127,13 @@ fn every_width_and_storage<T: Scalar>() {
                 let numbers = storage.numbers(size, &triangle);
                 let a = storage.batch(size, &numbers);
                 assert_eq!(a.check_finite(), Ok(()));
+                if !storage.periodic {
+                    let (system, matrix) =
+                        (a.system(count - 1).unwrap(), dense((n, width, false), |k, j| triangle(count - 1, k, j)));
+                    let inside = |i: usize, j: usize| i.abs_diff(j) <= width;
+                    let all = (0..n * n).map(|k| (k / n, k % n)).filter(|(i, j)| inside(*i, *j));
+                    assert!(all.into_iter().all(|(i, j)| system.get(i, j) == matrix.get(i, j)), "{size:?} {storage:?}");
+                }
                 for (method, op) in [Method::Cholesky, Method::Auto].into_iter().flat_map(|m| OPS.map(|op| (m, op))) {
                     let what = format!("width {width}, {count} systems of {n}, {storage:?}, {method:?}, {op:?}");
                     let plan = Plan::new(a.shape()).method(method);
@@ -185,6 +192,51 @@ fn scaled_on_both_sides<T: Scalar>() {
             let eta = backward_error(&matrix, &column(&a, s, &rhs), &column(&a, s, &x));
             let most = report.backward_error + (2 * width + 4) as f64 * T::Real::EPSILON.to_f64();
             assert!(eta <= most, "{width}, system {s}: {eta:e}, {report:?}");
+        }
+    }
+}
+
+/// Entries that leave the range of the lanes: each system is solved by itself, with an error within the contract.
+fn systems_of_extreme_size<T: Scalar>() {
+    let random = &mut Random::new(6);
+    let large = if T::Real::EPSILON.to_f64() > 1e-10 { 1e36 } else { 1e300 };
+    for (width, size) in [1, 3].into_iter().flat_map(|width| [large, 1.0 / large].map(|size| (width, size))) {
+        let (count, n) = (11, 12);
+        let off: Vec<T> = random_vec(count * n * (width + 1), random);
+        let triangle = |s: usize, k: usize, j: usize| {
+            let entry = if k == 0 { real(3.0 * width as f64 + 2.0) } else { off[(s * n + j) * (width + 1) + k] };
+            // Half of the rows and columns of some systems are this much larger or smaller.
+            let by = if s % 2 == 0 {
+                size
+            } else if (j < n / 2) != (j + k < n / 2) {
+                0.0
+            } else if j < n / 2 {
+                size
+            } else {
+                1.0
+            };
+            entry.scale(T::Real::from_f64(by))
+        };
+        for storage in Storage::all().filter(|storage| !storage.periodic) {
+            let numbers = storage.numbers((count, n, width), &triangle);
+            let a = storage.batch((count, n, width), &numbers);
+            let mut rhs: Vec<T> = random_vec(count * n, random);
+            for (s, i) in (0..count).flat_map(|s| (0..n).map(move |i| (s, i))) {
+                let by = if s % 2 == 0 || i < n / 2 { size } else { 1.0 };
+                rhs[a.index(s, i)] = rhs[a.index(s, i)].scale(T::Real::from_f64(by));
+            }
+            for method in [Method::Cholesky, Method::Auto] {
+                let (x, report) = solve(&Plan::new(a.shape()).method(method).factor(&a).unwrap(), Op::Plain, &rhs);
+                let (what, report) = (format!("{width} {size:e} {storage:?} {method:?}"), report.unwrap());
+                let limit = T::Real::EPSILON.to_f64() * if report.fallback { 64.0 } else { 8.0 };
+                assert!(report.backward_error <= limit, "{what}: {report:?}");
+                for s in 0..count {
+                    let matrix = dense((n, width, false), |k, j| triangle(s, k, j));
+                    let eta = backward_error(&matrix, &column(&a, s, &rhs), &column(&a, s, &x));
+                    let most = report.backward_error + (2 * width + 4) as f64 * T::Real::EPSILON.to_f64();
+                    assert!(eta <= most, "{what}, system {s}: {eta:e}, {report:?}");
+                }
+            }
         }
     }
 }
@@ -447,4 +499,4 @@ macro_rules! for_all_scalars {
         }
     )*};
 }
-for_all_scalars! { every_width_and_storage scaled_on_both_sides both_triangles not_definite not_hermitian not_finite }
+for_all_scalars! { every_width_and_storage scaled_on_both_sides systems_of_extreme_size both_triangles not_definite not_hermitian not_finite }

@@ -552,14 +552,19 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
                 let line = BandRun::line(0, (t * height + r, 1), (row, solved + column - row), count);
                 if mirrored { BandRun { step_row: 0, step_k: 1, ..line } } else { BandRun { step_k: -1, ..line } }
             };
+            // The main diagonal, number `above`, is an end of a triangle, and belongs to one of the two.
+            let skip = usize::from(mirrored && !upper);
+            let used = if above == 0 { skip..height } else { 0..height - skip };
             let whole = above..n.saturating_sub(below);
             if !whole.is_empty() {
-                let first = line(above, 0, height);
+                let first = line(above, used.start, used.len());
                 push(&mut runs, BandRun { outer: whole.len(), outer_stride: height, outer_row: 1, ..first })?;
             }
             for t in (0..n).filter(|t| !whole.contains(t)) {
-                let (r, end) = (above.saturating_sub(t), height.min(n + above - t));
-                push(&mut runs, line(t, r, end - r))?;
+                let (r, end) = (used.start.max(above.saturating_sub(t)), used.end.min(n + above - t));
+                if r < end {
+                    push(&mut runs, line(t, r, end - r))?;
+                }
             }
         }
         Ok(runs)
