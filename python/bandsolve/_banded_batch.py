@@ -182,15 +182,15 @@ def solveh_banded_batch(ab, rhs, *, lower=False, axis=-1, periodic=False, transp
 
     See Also
     --------
-    - `bandsolve.factorh_banded_batch`: check the matrices once, and solve many times.
+    - `bandsolve.factorh_banded_batch`: keep the matrices, and solve many times.
     - `bandsolve.solve_banded_batch`: solve with other matrices. Its notes say when `ab` and `rhs` are copied.
     - `bandsolve.solveh_banded`: a drop-in replacement for `scipy.linalg.solveh_banded`, also for batches.
 
     Notes
     -----
-    **Cost.** Time is proportional to the number of unknowns times u (u + 9). The matrices are eliminated without exchanges of rows, by L D L^H, which
+    **Cost.** Time is proportional to the number of unknowns times (u + 1) (u + 8). The matrices are eliminated without exchanges of rows, by L D L^H, which
     takes less time than `bandsolve.solve_banded_batch`. One system is on each SIMD lane, and groups of systems are on each thread. No
-    factors are stored, unless all systems have the same matrix.
+    factors are stored. One matrix for all systems is tested, and then factored with exchanges of rows.
 
     Imaginary parts of the main diagonal, and entries of `ab` outside of the matrices, are ignored.
 
@@ -231,7 +231,8 @@ def _solve(ab, rhs, axis, out, checked, **options):
     matrices = _in_order_of_systems(ab, rhs.shape, axis, memory)
     turned = out.transpose(memory.order) if isinstance(out, np.ndarray) and out.ndim == rhs.ndim else out
     in_order = rhs.transpose(memory.order)
-    with named_entries(rhs=rhs), _named_band_entries(ab, None if options["periodic"] else widths[1]):
+    triangle = "definite" in options
+    with named_entries(rhs=rhs), _named_band_entries(ab, widths[1], options["periodic"], triangle):
         x, report = _bandsolve.solve_banded_batch(memory.shape, widths, matrices, in_order, memory.place, out=turned, full_output=True, **options)
     return out if out is not None else x.reshape(in_order.shape).transpose(memory.back), report
 
@@ -357,20 +358,18 @@ def factorh_banded_batch(ab, *, lower=False, axis=-1, periodic=False, verify=Tru
     [0.3244 0.1333]
     """
     check_on_host(ab=ab)
-    kept = _kept(ab, lambda ab, n: _checked_triangle(lower, periodic, ab, n), periodic, imaginary_diagonal=False)
+    kept = _kept(ab, lambda ab, n: _checked_triangle(lower, periodic, ab, n), periodic, triangle=True)
     return BatchFactor(solveh_banded_batch, (kept,), axis, dict(lower=bool(lower), periodic=bool(periodic), verify=verify, threads=threads))
 
 
-def _kept(ab, checked, periodic, imaginary_diagonal=True):
-    """A copy of `ab`, whose entries are finite. ``checked(ab, n)`` is that of `_solve`."""
+def _kept(ab, checked, periodic, triangle=False):
+    """A copy of `ab`, whose entries are finite. ``checked(ab, n)`` is that of `_solve`, and `triangle` that of `_first_bad_entry`."""
     ab = as_array(ab)
     if ab.dtype.kind not in "bfiuc":
         raise TypeError(f"ab has the dtype {ab.dtype}, expected numbers")
     (_, upper), ab = checked(ab, ab.shape[-1] if ab.ndim else 0)
     kept = np.array(ab, result_type(ab))
-    if not imaginary_diagonal:
-        kept[..., upper, :] = kept[..., upper, :].real
-    place = _first_bad_entry(kept, None if periodic else upper)
+    place = _first_bad_entry(kept, upper, periodic, triangle)
     if place is not None:
         raise ValueError(f"ab[{place}] is not finite")
     return kept
@@ -425,22 +424,26 @@ def _in_order_of_systems(ab, shape, axis, memory):
     return ab.reshape(memory.shape[0] * memory.shape[2], *core)
 
 
-def _first_bad_entry(ab, upper):
-    """The indices of the first NaN or infinity inside of a matrix, in words; None if there is none. `upper` is None for periodic matrices."""
-    if upper is None:
-        return first_where(~np.isfinite(ab))
-    diagonals, n = ab.shape[-2:]
-    row = np.arange(diagonals)[:, None] - upper + np.arange(n)
-    return first_where(~np.isfinite(ab) & (row >= 0) & (row < n))
+def _first_bad_entry(ab, upper, periodic, triangle):
+    """The indices of the first NaN or infinity inside of a matrix, in words; None if there is none. Imaginary parts of the main diagonal, number `upper`,
+    do not count if `ab` has one `triangle`."""
+    bad = ~np.isfinite(ab)
+    if triangle:
+        bad[..., upper, :] = ~np.isfinite(ab[..., upper, :].real)
+    if not periodic:
+        diagonals, n = ab.shape[-2:]
+        row = np.arange(diagonals)[:, None] - upper + np.arange(n)
+        bad &= (row >= 0) & (row < n)
+    return first_where(bad)
 
 
 @contextmanager
-def _named_band_entries(ab, upper):
+def _named_band_entries(ab, upper, periodic, triangle):
     """Name a NaN or infinity in `ab` by its indices in the caller's array."""
     try:
         yield
     except ValueError as error:
-        place = _first_bad_entry(ab, upper) if str(error).startswith("bands[") else None
+        place = _first_bad_entry(ab, upper, periodic, triangle) if str(error).startswith("bands[") else None
         if place is None:
             raise
         raise ValueError(f"ab[{place}] is not finite") from None

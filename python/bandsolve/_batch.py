@@ -72,7 +72,8 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
     ValueError
         The shapes do not fit together, an entry is NaN or infinite, or an option is unknown.
     numpy.linalg.LinAlgError
-        A matrix is singular. The message counts the systems in the order of `numpy.ndindex` over all axes but `axis`.
+        A matrix is singular, or with ``method="cholesky"`` not positive definite. The message counts the systems in the order of `numpy.ndindex` over
+        all axes but `axis`.
     MemoryError
         The memory is not sufficient.
     RuntimeError
@@ -97,7 +98,8 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
 
     **Band storage.** For SciPy's band storage `ab` of shape (..., 3, n), pass ``ab[..., 2, :-1]``, ``ab[..., 1, :]`` and ``ab[..., 0, 1:]``.
 
-    **Accuracy.** The solver verifies every system. It solves a system with a backward error above 8 ε again, by itself, with pivoting.
+    **Accuracy.** The solver verifies every system. It solves a system with a backward error above 8 ε again, by itself, with pivoting; with
+    ``method="cholesky"`` first without.
 
     **Threads.** x is the same, bit for bit, for any number of threads.
 
@@ -158,7 +160,8 @@ def checked_axis(axis, rhs):
 
 
 class BatchFactor:
-    """Tridiagonal or banded matrices, prepared to solve many batches with them. `factor_batch` and `factor_banded_batch` return a `BatchFactor`.
+    """Tridiagonal or banded matrices, prepared to solve many batches with them. `factor_batch`, `factor_banded_batch` and `factorh_banded_batch` return
+    a `BatchFactor`.
 
     Notes
     -----
@@ -178,7 +181,7 @@ class BatchFactor:
     """
 
     def __init__(self, solve, matrix, axis, options):
-        """`solve` is `solve_batch` or `solve_banded_batch`, and `matrix` are its arguments before the right-hand sides."""
+        """`solve` is `solve_batch`, `solve_banded_batch` or `solveh_banded_batch`, and `matrix` are its arguments before the right-hand sides."""
         self._solve, self._matrix, self._axis, self._options = solve, matrix, axis, options
 
     @keeps_labels_of("rhs")
@@ -188,7 +191,7 @@ class BatchFactor:
         Parameters
         ----------
         rhs : array_like
-            Right-hand sides, as `bandsolve.solve_batch` and `bandsolve.solve_banded_batch` take them.
+            Right-hand sides, as `bandsolve.solve_batch`, `bandsolve.solve_banded_batch` and `bandsolve.solveh_banded_batch` take them.
         transpose : bool or "conj", default False
             True: solve with the transposes of the matrices. "conj": solve with their conjugate transposes.
         out : ndarray, optional
@@ -210,7 +213,7 @@ class BatchFactor:
         ValueError
             The shapes do not fit together, or an entry is NaN or infinite.
         numpy.linalg.LinAlgError
-            A matrix is singular.
+            A matrix is singular, or it is not positive definite although the method requires it.
         """
         return self._solve(*self._matrix, rhs, axis=self._axis, transpose=transpose, out=out, overwrite_rhs=overwrite_rhs,
                            full_output=full_output, **self._options)

@@ -247,7 +247,7 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     -----
     **Cost.** Time and memory are proportional to n.
 
-    **Batches.** If u ≤ 15, and each system has at most 4 right-hand sides, all systems are solved at once, as by `bandsolve.solveh_banded_batch`, which
+    **Batches.** If u ≤ 15, each system has at most 4 right-hand sides, and ``check_finite=True``, all systems are solved at once, as by `bandsolve.solveh_banded_batch`, which
     takes other memory orders without copies. In all other cases, the function solves one system after the other.
 
     **Accuracy and threads.** The backward error of x is at most 8 ε, or at most 64 ε after a fallback; see `bandsolve.solve_tridiagonal`. x is
@@ -281,6 +281,8 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     if b.size and check_finite and is_narrow(ab.shape[-2] - 1, 0):
         if core == 1:
             return solveh_banded_batch(_validated(ab, True), b, lower=lower)
+        if b.shape[-1] == 1:
+            return solveh_banded_batch(_validated(ab, True), b[..., 0], lower=lower)[..., None]
         if b.shape[-1] <= COLUMNS_ONE_BY_ONE:
             _validated(ab, True)
             return np.stack([solveh_banded_batch(ab, b[..., k], lower=lower) for k in range(b.shape[-1])], axis=-1)

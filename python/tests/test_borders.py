@@ -127,6 +127,8 @@ DOORS = {
     "solve_banded_batch": lambda m: bandsolve.solve_banded_batch((0, 0), m[None], ONES),
     "solve_banded_batch rhs": lambda m: bandsolve.solve_banded_batch((0, 0), ONES[None], m),
     "factor_banded_batch": lambda m: bandsolve.factor_banded_batch((0, 0), m[None]),
+    "solveh_banded_batch": lambda m: bandsolve.solveh_banded_batch(m[None], ONES),
+    "factorh_banded_batch": lambda m: bandsolve.factorh_banded_batch(m[None]),
     "solveh_banded": lambda m: bandsolve.solveh_banded(m[None], ONES),
     "factor_banded": lambda m: bandsolve.factor_banded((0, 0), m[None]),
     "blocks": lambda m: bandsolve.solve_block_tridiagonal(blocks(1), m.reshape(1, 2, 2), blocks(1), np.ones((1, 2)), padded=True),

@@ -145,3 +145,36 @@ def test_method_cholesky_of_tridiagonal_batches():
         wrong = off.copy()
         wrong[7, 3] += 1.0
         bandsolve.solve_batch(off, np.full((50, 30), 3.0), wrong, rhs, method="cholesky")
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_columns_in_the_order_of_lapack(lower):
+    """Few, many, large and badly scaled systems, and one matrix, with the entries of a column side by side."""
+    random = np.random.default_rng(7)
+    for count, n, width in [(2, 4, 1), (30, 12, 2), (5, 9000, 1), (30, 12, 9)]:
+        ab, _ = triangles(random, count, width, n, np.float64, lower) if n < 100 else (np.empty((count, width + 1, n)), None)
+        if n >= 100:
+            ab[:] = np.array([[3.0], [-1.0]])[:: 1 if lower else -1]
+        columns = np.ascontiguousarray(ab.transpose(0, 2, 1)).transpose(0, 2, 1)
+        rhs = random.uniform(size=(count, n))
+        x = bandsolve.solveh_banded_batch(ab, rhs, lower=lower)
+        assert np.allclose(bandsolve.solveh_banded_batch(columns, rhs, lower=lower), x, rtol=1e-12)
+        shared = bandsolve.solveh_banded_batch(columns[0], np.tile(rhs[0], (100, 1)), lower=lower)
+        assert np.allclose(shared, x[0], rtol=1e-12)
+    ab = np.tile([[3.0], [-1.0]], (30, 1, 12)) if lower else np.tile([[-1.0], [3.0]], (30, 1, 12))
+    ab[4, 0 if lower else 1, 7] = 0.3
+    columns = np.ascontiguousarray(ab.transpose(0, 2, 1)).transpose(0, 2, 1)
+    with pytest.raises(np.linalg.LinAlgError, match="^system 4 is not Hermitian positive definite: first seen in row 7$"):
+        bandsolve.solveh_banded_batch(columns, np.ones((30, 12)), lower=lower)
+    large = ab * 1e305
+    large[4, 0 if lower else 1, 7] = 3e305
+    columns = np.ascontiguousarray(large.transpose(0, 2, 1)).transpose(0, 2, 1)
+    x, report = bandsolve.solveh_banded_batch(columns, np.full((30, 12), 1e305), lower=lower, full_output=True)
+    assert np.allclose(x, bandsolve.solveh_banded_batch(large / 1e305, np.ones((30, 12)), lower=lower)) and report.backward_error < 1e-14
+
+
+def test_ignored_entries_are_not_named():
+    ab = np.tile([[-1.0 + 0j], [3.0]], (5, 1, 4))
+    ab[0, 1, 0], ab[4, 0, 2] = complex(3, np.nan), np.inf
+    with pytest.raises(ValueError, match=r"^ab\[4, 0, 2\] is not finite$"):
+        bandsolve.solveh_banded_batch(ab, np.ones((5, 4)))

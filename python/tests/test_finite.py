@@ -38,6 +38,8 @@ CALLS = {
     "solve_banded_batch, one matrix": (lambda ab, b: bandsolve.solve_banded_batch((2, 2), ab, b), WIDE, MANY[3]),
     "solve_banded_batch": (lambda ab, b: bandsolve.solve_banded_batch((2, 2), ab, b), np.tile(WIDE, (3, 1, 1)), MANY[3]),
     "factor_banded_batch": (lambda ab, b: bandsolve.factor_banded_batch((2, 2), ab).solve(b), WIDE, MANY[3]),
+    "solveh_banded_batch": (lambda ab, b: bandsolve.solveh_banded_batch(ab, b), np.tile(WIDE[:3], (3, 1, 1)), MANY[3]),
+    "factorh_banded_batch": (lambda ab, b: bandsolve.factorh_banded_batch(ab).solve(b), WIDE[:3], MANY[3]),
     "solve_banded, a batch": (lambda ab, b: bandsolve.solve_banded((2, 2), ab, b), np.tile(WIDE, (3, 1, 1)), np.ones((3, N, 1))),
     "solve": (bandsolve.solve, A, RHS),
     "solve, sparse": (lambda a, b: bandsolve.solve(sp.csc_array(a), b), A, RHS),

@@ -23,6 +23,8 @@ CALLS = {
     "BatchFactor.solve": lambda b, **o: bandsolve.factor_batch(OFF, DIAG, OFF, axis=0).solve(rhs=b, **o),
     "solve_banded_batch": lambda b, **o: bandsolve.solve_banded_batch((1, 1), AB, b, axis=0, **o),
     "factor_banded_batch": lambda b, **o: bandsolve.factor_banded_batch((1, 1), AB, axis=0).solve(b, **o),
+    "solveh_banded_batch": lambda b, **o: bandsolve.solveh_banded_batch(AB[:2], b, axis=0, **o),
+    "factorh_banded_batch": lambda b, **o: bandsolve.factorh_banded_batch(AB[:2], axis=0).solve(b, **o),
     "solve": lambda b, **o: bandsolve.solve(A, b, **o),
     "solve_banded": lambda b: bandsolve.solve_banded((1, 1), AB, b),
     "solveh_banded": lambda b: bandsolve.solveh_banded(AB[:2], b),

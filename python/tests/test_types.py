@@ -49,6 +49,8 @@ def fields() -> None:
     ab, many = np.ones((4, 6, 3, 50)) + 3 * (np.arange(3) == 1)[:, None], np.ones((4, 6, 50))
     x, report = bandsolve.solve_banded_batch((1, 1), ab, many, out=many, full_output=True)
     print(sum(report.fallback_systems), bandsolve.factor_banded_batch((1, 1), ab).solve(x).max())
+    z, report = bandsolve.solveh_banded_batch(ab[..., :2, :], many, lower=False, full_output=True)
+    print(report.backward_error, bandsolve.factorh_banded_batch(ab[..., 1:, :], lower=True).solve(z).max())
 
 
 def others(flag: bool) -> None:

@@ -349,7 +349,8 @@ fn definite<'a, T: PeerScalar>(
             // `ptsv` takes the diagonals as two arrays.
             (*ab, *off) = triangles.chunks_exact(2).map(|column| (column[0], column[1])).unzip();
         } else {
-            ab.clone_from(&triangles.to_vec());
+            ab.clear();
+            ab.extend_from_slice(triangles);
         }
         work.x.copy_from_slice(rhs);
         let started = Instant::now();

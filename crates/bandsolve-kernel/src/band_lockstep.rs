@@ -86,8 +86,8 @@ impl BandTileLayout {
     }
 }
 
-/// Number of systems that are solved together. The pivots of positive definite matrices follow each other without other work between them, so
-/// that two vectors take little longer than one.
+/// Number of systems that are solved together. Each pivot of a positive definite matrix waits for the previous one, and there is little other work. Two
+/// vectors therefore take little longer than one.
 pub fn group<T: Scalar>(simd: Simd, form: &BandForm<'_>) -> usize {
     let lanes = T::lanes(simd);
     if form.definite && are_paired(lanes) { 2 * lanes } else { lanes }

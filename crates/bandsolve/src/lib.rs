@@ -25,6 +25,7 @@
 //! | tridiagonal with corner entries (periodic) | [`Tridiagonal::periodic`] | the same |
 //! | many tridiagonal matrices of one size, or one matrix for many systems | [`TridiagonalBatch`] | one system per SIMD lane |
 //! | many banded matrices of one size, with at most 15 diagonals on each side | [`BandedBatch`] | one system per SIMD lane |
+//! | many Hermitian positive definite bands of one size, with one triangle in memory | [`BandedBatch::hermitian`] | method `cholesky`, one system per SIMD lane |
 //! | many block tridiagonal matrices of one size, with blocks of at most 8 rows | [`BandedBatch::from_blocks`] | one system per SIMD lane |
 //! | a band whose first and last unknowns are neighbors (periodic) | [`Banded::periodic`], [`BandedBatch::periodic`] | those of bands, in another order |
 //! | block tridiagonal with dense blocks, open or periodic | [`BlockTridiagonal`] | more than 8 rows per block: [`BlockSpike`](Method::BlockSpike); otherwise by size: [`Rpts`](Method::Rpts), [`Spike`](Method::Spike) or [`Pivoted`](Method::Pivoted) |

@@ -216,8 +216,9 @@ pub(crate) const PCR_ROWS: usize = 512;
 /// Number of rows from which a positive definite tridiagonal matrix is checked in segments, and from which on two threads.
 pub(crate) const SEGMENTS_FROM: usize = 1 << 10;
 pub(crate) const SEGMENT_THREADS_FROM: usize = 1 << 15;
-/// Number of columns of a band that are compared with their rows together, and number of columns per task.
+/// Number of columns of a band that are compared with their rows together.
 pub(crate) const HERMITIAN_COLUMNS: usize = 32;
+/// Number of columns, or of rows of all systems of a batch, of a task that compares both triangles.
 pub(crate) const HERMITIAN_TASK: usize = 1 << 12;
 /// Entries of a periodic band that are worth a task of their own when it is folded.
 pub(crate) const FOLD_TASK: usize = 1 << 14;

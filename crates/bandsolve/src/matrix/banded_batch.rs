@@ -43,7 +43,7 @@ use std::borrow::Cow;
 ///
 /// # Errors
 /// The constructors return [`Error::Shape`] if the length of an array is wrong, or a system has too many diagonals. A solve returns the
-/// errors of [`Factor`](crate::Factor). In [`Error::Singular`], row i of system s has the number s·n + i.
+/// errors of [`Factor`](crate::Factor). In [`Error::Singular`] and [`Error::NotDefinite`], row i of system s has the number s·n + i.
 ///
 /// # Examples
 /// ```
@@ -189,7 +189,8 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// fourth of the operations of a general band; with other methods, as many.
     ///
     /// # Errors
-    /// [`Error::Shape`] if an entry would lie outside of `bands`, or there are more than 15 diagonals on a side.
+    /// [`Error::Shape`] if an entry would lie outside of `bands`, or there are more than 15 diagonals on a side. If a matrix is not positive
+    /// definite, method `Cholesky` returns [`Error::NotDefinite`], from [`Plan::factor`](crate::Plan::factor) or from a solve.
     ///
     /// # Examples
     /// ```
@@ -341,6 +342,12 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
                 (width, width)
             }
         }
+    }
+
+    /// The larger of the two numbers of diagonals of the bands that are solved, for both sides.
+    pub(crate) fn symmetric_widths(&self) -> (usize, usize) {
+        let (lower, upper) = self.solved_widths();
+        (lower.max(upper), lower.max(upper))
     }
 
     /// Number of diagonals below the main one, of the bands that are solved.
@@ -575,8 +582,8 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     /// # Errors
     /// `OutOfMemory`.
     pub(crate) fn upper_runs(&self) -> Result<(Vec<BandRun>, Vec<BandRun>)> {
-        let ((runs, mut rows), (lower, upper)) = (self.runs_of(true)?, self.solved_widths());
-        let (mut above, more) = (Vec::new(), lower.max(upper) - lower);
+        let ((runs, mut rows), lower) = (self.runs_of(true)?, self.solved_widths().0);
+        let (mut above, more) = (Vec::new(), self.symmetric_widths().0 - lower);
         for run in runs {
             run.upper(lower, |part| push(&mut above, BandRun { k: part.k + more, ..part }))?;
         }

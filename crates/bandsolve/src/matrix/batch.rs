@@ -287,9 +287,6 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
     }
 
     /// The same batch with blocks of one row.
-    ///
-    /// # Errors
-    /// `Shape` never.
     pub(crate) fn into_blocks(self) -> Result<BandedBatch<'a, T>> {
         let Self { n, count, layout, shared, periodic, sub, diag, sup } = self;
         let Strides { lane, row } = layout.strides((count, n));

@@ -39,6 +39,9 @@ use std::sync::Arc;
 /// Contiguous systems with matrices of their own are factored and solved one by one if there are at most 4, or if a diagonal takes 64 KiB. The
 /// report then names the method for one system.
 ///
+/// With method [`Cholesky`](crate::Method::Cholesky), [`NotDefinite`](crate::Error::NotDefinite) comes from [`Plan::factor`](crate::Plan::factor) if a matrix is
+/// not Hermitian, or if systems are factored one by one, and otherwise from the solves.
+///
 /// [`Factor`] has the solves, with their shapes, cost and errors.
 ///
 /// # Examples

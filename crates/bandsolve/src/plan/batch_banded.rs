@@ -53,13 +53,11 @@ impl<'m, T: Scalar> BandedSystems<'m, T> {
 
     /// The form of the matrices for the kernel.
     fn form(&self) -> BandForm<'_> {
-        let (n, (mut lower, mut upper), definite) = (self.a.n(), self.a.solved_widths(), self.definite);
-        let (runs, rows, mut gaps) = (&self.runs, &self.rows, self.a.has_gaps());
-        if definite && lower != upper {
-            // Diagonals on one side only are zero.
-            (lower, upper, gaps) = (lower.max(upper), lower.max(upper), true);
-        }
-        BandForm { n, lower, upper, definite, runs, add: self.a.entries_meet(), gaps, rows }
+        let (a, definite) = (&self.a, self.definite);
+        let (lower, upper) = if definite { a.symmetric_widths() } else { a.solved_widths() };
+        // Diagonals that a Hermitian matrix has on one side only are zero.
+        let gaps = a.has_gaps() || (lower, upper) != a.solved_widths();
+        BandForm { n: a.n(), lower, upper, definite, runs: &self.runs, add: a.entries_meet(), gaps, rows: &self.rows }
     }
 
     /// The factors of a positive definite matrix, with its rows in the order that `system` returns.

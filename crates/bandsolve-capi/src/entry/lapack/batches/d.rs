@@ -354,8 +354,9 @@ pub unsafe extern "C" fn bandsolve_dpbsv_batch(
 
 /// Prepare `count` positive definite banded matrices of n rows each, for `bandsolve_dpbtrs_batch`.
 ///
-/// The arguments are those of `bandsolve_dpbsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps a copy of `ab`, and no
-/// factors: each solve eliminates again, and returns `BANDSOLVE_NOT_DEFINITE` if a matrix is not positive definite.
+/// The arguments are those of `bandsolve_dpbsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps a copy of `ab`. Factors are kept of
+/// at most 4 systems, of large ones, and of a matrix that all systems have; all others are eliminated again by each solve. If a matrix is not positive
+/// definite, this function or `bandsolve_dpbtrs_batch` returns `BANDSOLVE_NOT_DEFINITE`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dpbtrf_batch(
     uplo: c_char,
@@ -442,8 +443,9 @@ pub unsafe extern "C" fn bandsolve_dcpbsv_batch(
 
 /// Prepare `count` periodic positive definite banded matrices of n rows each, for `bandsolve_dpbtrs_batch`.
 ///
-/// The arguments are those of `bandsolve_dcpbsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps a copy of `ab`, and no
-/// factors: each solve eliminates again, and returns `BANDSOLVE_NOT_DEFINITE` if a matrix is not positive definite.
+/// The arguments are those of `bandsolve_dcpbsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps a copy of `ab`. Factors are kept of
+/// at most 4 systems, of large ones, and of a matrix that all systems have; all others are eliminated again by each solve. If a matrix is not positive
+/// definite, this function or `bandsolve_dpbtrs_batch` returns `BANDSOLVE_NOT_DEFINITE`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolve_dcpbtrf_batch(
     uplo: c_char,
