@@ -61,6 +61,7 @@ module bandsolve
   public :: bgtsv, bgttrf, bgttrs
   public :: gtsv_batch, cgtsv_batch, gttrf_batch, cgttrf_batch, gttrs_batch
   public :: gbsv_batch, cgbsv_batch, gbtrf_batch, cgbtrf_batch, gbtrs_batch
+  public :: pbsv_batch, cpbsv_batch, pbtrf_batch, cpbtrf_batch, pbtrs_batch
   public :: bgtsv_batch, cbgtsv_batch, bgttrf_batch, cbgttrf_batch, bgttrs_batch
 
   interface gtsv
@@ -224,6 +225,36 @@ module bandsolve
     module procedure cgbtrf_batch_d
     module procedure cgbtrf_batch_c
     module procedure cgbtrf_batch_z
+  end interface
+  interface pbsv_batch
+    module procedure pbsv_batch_s
+    module procedure pbsv_batch_d
+    module procedure pbsv_batch_c
+    module procedure pbsv_batch_z
+  end interface
+  interface pbtrf_batch
+    module procedure pbtrf_batch_s
+    module procedure pbtrf_batch_d
+    module procedure pbtrf_batch_c
+    module procedure pbtrf_batch_z
+  end interface
+  interface cpbsv_batch
+    module procedure cpbsv_batch_s
+    module procedure cpbsv_batch_d
+    module procedure cpbsv_batch_c
+    module procedure cpbsv_batch_z
+  end interface
+  interface cpbtrf_batch
+    module procedure cpbtrf_batch_s
+    module procedure cpbtrf_batch_d
+    module procedure cpbtrf_batch_c
+    module procedure cpbtrf_batch_z
+  end interface
+  interface pbtrs_batch
+    module procedure pbtrs_batch_s
+    module procedure pbtrs_batch_d
+    module procedure pbtrs_batch_c
+    module procedure pbtrs_batch_z
   end interface
   interface bgtsv_batch
     module procedure bgtsv_batch_s
@@ -577,6 +608,53 @@ module bandsolve
       type(c_ptr), value :: factor
       integer(c_int) :: status
     end function
+    function c_spbsv_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_spbsv_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_float), intent(in) :: ab(*)
+      real(c_float), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_spbtrf_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_spbtrf_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_float), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_scpbsv_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_scpbsv_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_float), intent(in) :: ab(*)
+      real(c_float), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_scpbtrf_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_scpbtrf_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_float), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_spbtrs_batch(trans, factor, rhs) result(status) bind(c, name="bandsolve_spbtrs_batch")
+      import
+      integer(c_signed_char), value :: trans
+      type(c_ptr), value :: factor
+      real(c_float), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
     function c_sbgtsv_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
         matrix_stride, rhs, row_stride, system_stride) result(status) bind(c, name="bandsolve_sbgtsv_batch")
       import
@@ -879,6 +957,53 @@ module bandsolve
       integer(c_int64_t), value :: row_stride, system_stride
       real(c_double), intent(in) :: ab(*)
       type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_dpbsv_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_dpbsv_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_double), intent(in) :: ab(*)
+      real(c_double), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_dpbtrf_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_dpbtrf_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_double), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_dcpbsv_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_dcpbsv_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_double), intent(in) :: ab(*)
+      real(c_double), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_dcpbtrf_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_dcpbtrf_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      real(c_double), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_dpbtrs_batch(trans, factor, rhs) result(status) bind(c, name="bandsolve_dpbtrs_batch")
+      import
+      integer(c_signed_char), value :: trans
+      type(c_ptr), value :: factor
+      real(c_double), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
     function c_dbgtsv_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
@@ -1185,6 +1310,53 @@ module bandsolve
       type(c_ptr), value :: factor
       integer(c_int) :: status
     end function
+    function c_cpbsv_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_cpbsv_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_float_complex), intent(in) :: ab(*)
+      complex(c_float_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_cpbtrf_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_cpbtrf_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_float_complex), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_ccpbsv_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_ccpbsv_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_float_complex), intent(in) :: ab(*)
+      complex(c_float_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_ccpbtrf_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_ccpbtrf_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_float_complex), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_cpbtrs_batch(trans, factor, rhs) result(status) bind(c, name="bandsolve_cpbtrs_batch")
+      import
+      integer(c_signed_char), value :: trans
+      type(c_ptr), value :: factor
+      complex(c_float_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
     function c_cbgtsv_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
         matrix_stride, rhs, row_stride, system_stride) result(status) bind(c, name="bandsolve_cbgtsv_batch")
       import
@@ -1487,6 +1659,53 @@ module bandsolve
       integer(c_int64_t), value :: row_stride, system_stride
       complex(c_double_complex), intent(in) :: ab(*)
       type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_zpbsv_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_zpbsv_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_double_complex), intent(in) :: ab(*)
+      complex(c_double_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_zpbtrf_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_zpbtrf_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_double_complex), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_zcpbsv_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, rhs, row_stride, &
+        system_stride) result(status) bind(c, name="bandsolve_zcpbsv_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_double_complex), intent(in) :: ab(*)
+      complex(c_double_complex), intent(inout) :: rhs(*)
+      integer(c_int) :: status
+    end function
+    function c_zcpbtrf_batch(uplo, n, kd, count, ab, ab_row_stride, ab_column_stride, ab_system_stride, row_stride, &
+        system_stride, factor) result(status) bind(c, name="bandsolve_zcpbtrf_batch")
+      import
+      integer(c_signed_char), value :: uplo
+      integer(c_int64_t), value :: n, kd, count, ab_row_stride, ab_column_stride, ab_system_stride
+      integer(c_int64_t), value :: row_stride, system_stride
+      complex(c_double_complex), intent(in) :: ab(*)
+      type(c_ptr), value :: factor
+      integer(c_int) :: status
+    end function
+    function c_zpbtrs_batch(trans, factor, rhs) result(status) bind(c, name="bandsolve_zpbtrs_batch")
+      import
+      integer(c_signed_char), value :: trans
+      type(c_ptr), value :: factor
+      complex(c_double_complex), intent(inout) :: rhs(*)
       integer(c_int) :: status
     end function
     function c_zbgtsv_batch(n, block, count, sub, diag, sup, block_stride, entry_row_stride, entry_column_stride, &
@@ -2249,6 +2468,88 @@ contains
     call conclude("gbtrs_batch", c_sgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
+  ! One positive definite banded system in each column of rhs(n, count). ab(kd + 1, n, count) has one triangle of each matrix, as in pbsv. If the
+  ! last dimension of ab is 1, all systems have the same matrix. kd is at most 15.
+  subroutine pbsv_batch_s(ab, rhs, uplo, status)
+    real(c_float), intent(in), contiguous :: ab(:, :, :)
+    real(c_float), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: uplo
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("pbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("pbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("pbsv_batch", &
+        c_spbsv_batch(letter_or(uplo, 'U'), n, rows - 1, count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the matrices of pbsv_batch, for pbtrs_batch. `count` is the number of systems of a shared matrix.
+  subroutine pbtrf_batch_s(factor, ab, uplo, count, status)
+    type(band_factor), intent(inout) :: factor
+    real(c_float), intent(in), contiguous :: ab(:, :, :)
+    character, intent(in), optional :: uplo
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    if (size(ab, 3) /= 1) call check_size("pbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("pbtrf_batch", &
+        c_spbtrf_batch(letter_or(uplo, 'U'), n, rows - 1, systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
+  ! The same for periodic systems, with kd at most 7: indices of the matrices are taken modulo n.
+  subroutine cpbsv_batch_s(ab, rhs, uplo, status)
+    real(c_float), intent(in), contiguous :: ab(:, :, :)
+    real(c_float), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: uplo
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("cpbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("cpbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("cpbsv_batch", &
+        c_scpbsv_batch(letter_or(uplo, 'U'), n, rows - 1, count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the matrices of cpbsv_batch, for pbtrs_batch. `count` is the number of systems of a shared matrix.
+  subroutine cpbtrf_batch_s(factor, ab, uplo, count, status)
+    type(band_factor), intent(inout) :: factor
+    real(c_float), intent(in), contiguous :: ab(:, :, :)
+    character, intent(in), optional :: uplo
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    if (size(ab, 3) /= 1) call check_size("cpbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("cpbtrf_batch", &
+        c_scpbtrf_batch(letter_or(uplo, 'U'), n, rows - 1, systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
+  ! Solve with the matrices of pbtrf_batch or cpbtrf_batch.
+  subroutine pbtrs_batch_s(factor, rhs, trans, status)
+    type(band_factor), intent(in) :: factor
+    real(c_float), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: trans
+    integer, intent(out), optional :: status
+    call conclude("pbtrs_batch", c_spbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
   ! One block tridiagonal system in each column of rhs(n * block, count). The blocks of block row i of system s are sub(:, :, i, s),
   ! diag(:, :, i, s) and sup(:, :, i, s); the first one of sub and the last one of sup are ignored. If the last dimension is 1, all
   ! systems have the same matrix. Blocks have at most 8 rows.
@@ -2847,6 +3148,88 @@ contains
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
     call conclude("gbtrs_batch", c_dgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
+  ! One positive definite banded system in each column of rhs(n, count). ab(kd + 1, n, count) has one triangle of each matrix, as in pbsv. If the
+  ! last dimension of ab is 1, all systems have the same matrix. kd is at most 15.
+  subroutine pbsv_batch_d(ab, rhs, uplo, status)
+    real(c_double), intent(in), contiguous :: ab(:, :, :)
+    real(c_double), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: uplo
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("pbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("pbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("pbsv_batch", &
+        c_dpbsv_batch(letter_or(uplo, 'U'), n, rows - 1, count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the matrices of pbsv_batch, for pbtrs_batch. `count` is the number of systems of a shared matrix.
+  subroutine pbtrf_batch_d(factor, ab, uplo, count, status)
+    type(band_factor), intent(inout) :: factor
+    real(c_double), intent(in), contiguous :: ab(:, :, :)
+    character, intent(in), optional :: uplo
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    if (size(ab, 3) /= 1) call check_size("pbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("pbtrf_batch", &
+        c_dpbtrf_batch(letter_or(uplo, 'U'), n, rows - 1, systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
+  ! The same for periodic systems, with kd at most 7: indices of the matrices are taken modulo n.
+  subroutine cpbsv_batch_d(ab, rhs, uplo, status)
+    real(c_double), intent(in), contiguous :: ab(:, :, :)
+    real(c_double), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: uplo
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("cpbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("cpbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("cpbsv_batch", &
+        c_dcpbsv_batch(letter_or(uplo, 'U'), n, rows - 1, count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the matrices of cpbsv_batch, for pbtrs_batch. `count` is the number of systems of a shared matrix.
+  subroutine cpbtrf_batch_d(factor, ab, uplo, count, status)
+    type(band_factor), intent(inout) :: factor
+    real(c_double), intent(in), contiguous :: ab(:, :, :)
+    character, intent(in), optional :: uplo
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    if (size(ab, 3) /= 1) call check_size("cpbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("cpbtrf_batch", &
+        c_dcpbtrf_batch(letter_or(uplo, 'U'), n, rows - 1, systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
+  ! Solve with the matrices of pbtrf_batch or cpbtrf_batch.
+  subroutine pbtrs_batch_d(factor, rhs, trans, status)
+    type(band_factor), intent(in) :: factor
+    real(c_double), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: trans
+    integer, intent(out), optional :: status
+    call conclude("pbtrs_batch", c_dpbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
   ! One block tridiagonal system in each column of rhs(n * block, count). The blocks of block row i of system s are sub(:, :, i, s),
@@ -3449,6 +3832,88 @@ contains
     call conclude("gbtrs_batch", c_cgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
+  ! One positive definite banded system in each column of rhs(n, count). ab(kd + 1, n, count) has one triangle of each matrix, as in pbsv. If the
+  ! last dimension of ab is 1, all systems have the same matrix. kd is at most 15.
+  subroutine pbsv_batch_c(ab, rhs, uplo, status)
+    complex(c_float_complex), intent(in), contiguous :: ab(:, :, :)
+    complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: uplo
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("pbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("pbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("pbsv_batch", &
+        c_cpbsv_batch(letter_or(uplo, 'U'), n, rows - 1, count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the matrices of pbsv_batch, for pbtrs_batch. `count` is the number of systems of a shared matrix.
+  subroutine pbtrf_batch_c(factor, ab, uplo, count, status)
+    type(band_factor), intent(inout) :: factor
+    complex(c_float_complex), intent(in), contiguous :: ab(:, :, :)
+    character, intent(in), optional :: uplo
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    if (size(ab, 3) /= 1) call check_size("pbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("pbtrf_batch", &
+        c_cpbtrf_batch(letter_or(uplo, 'U'), n, rows - 1, systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
+  ! The same for periodic systems, with kd at most 7: indices of the matrices are taken modulo n.
+  subroutine cpbsv_batch_c(ab, rhs, uplo, status)
+    complex(c_float_complex), intent(in), contiguous :: ab(:, :, :)
+    complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: uplo
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("cpbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("cpbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("cpbsv_batch", &
+        c_ccpbsv_batch(letter_or(uplo, 'U'), n, rows - 1, count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the matrices of cpbsv_batch, for pbtrs_batch. `count` is the number of systems of a shared matrix.
+  subroutine cpbtrf_batch_c(factor, ab, uplo, count, status)
+    type(band_factor), intent(inout) :: factor
+    complex(c_float_complex), intent(in), contiguous :: ab(:, :, :)
+    character, intent(in), optional :: uplo
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    if (size(ab, 3) /= 1) call check_size("cpbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("cpbtrf_batch", &
+        c_ccpbtrf_batch(letter_or(uplo, 'U'), n, rows - 1, systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
+  ! Solve with the matrices of pbtrf_batch or cpbtrf_batch.
+  subroutine pbtrs_batch_c(factor, rhs, trans, status)
+    type(band_factor), intent(in) :: factor
+    complex(c_float_complex), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: trans
+    integer, intent(out), optional :: status
+    call conclude("pbtrs_batch", c_cpbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
   ! One block tridiagonal system in each column of rhs(n * block, count). The blocks of block row i of system s are sub(:, :, i, s),
   ! diag(:, :, i, s) and sup(:, :, i, s); the first one of sub and the last one of sup are ignored. If the last dimension is 1, all
   ! systems have the same matrix. Blocks have at most 8 rows.
@@ -4047,6 +4512,88 @@ contains
     character, intent(in), optional :: trans
     integer, intent(out), optional :: status
     call conclude("gbtrs_batch", c_zgbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
+  end subroutine
+
+  ! One positive definite banded system in each column of rhs(n, count). ab(kd + 1, n, count) has one triangle of each matrix, as in pbsv. If the
+  ! last dimension of ab is 1, all systems have the same matrix. kd is at most 15.
+  subroutine pbsv_batch_z(ab, rhs, uplo, status)
+    complex(c_double_complex), intent(in), contiguous :: ab(:, :, :)
+    complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: uplo
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("pbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("pbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("pbsv_batch", &
+        c_zpbsv_batch(letter_or(uplo, 'U'), n, rows - 1, count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the matrices of pbsv_batch, for pbtrs_batch. `count` is the number of systems of a shared matrix.
+  subroutine pbtrf_batch_z(factor, ab, uplo, count, status)
+    type(band_factor), intent(inout) :: factor
+    complex(c_double_complex), intent(in), contiguous :: ab(:, :, :)
+    character, intent(in), optional :: uplo
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    if (size(ab, 3) /= 1) call check_size("pbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("pbtrf_batch", &
+        c_zpbtrf_batch(letter_or(uplo, 'U'), n, rows - 1, systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
+  ! The same for periodic systems, with kd at most 7: indices of the matrices are taken modulo n.
+  subroutine cpbsv_batch_z(ab, rhs, uplo, status)
+    complex(c_double_complex), intent(in), contiguous :: ab(:, :, :)
+    complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: uplo
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, count
+    n = size(rhs, 1, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    count = size(rhs, 2, kind=c_int64_t)
+    call check_size("cpbsv_batch", "the second dimension of ab", size(ab, 2, kind=c_int64_t), n)
+    if (size(ab, 3) /= 1) call check_size("cpbsv_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), count)
+    call conclude("cpbsv_batch", &
+        c_zcpbsv_batch(letter_or(uplo, 'U'), n, rows - 1, count, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), rhs, 1_c_int64_t, n), status)
+  end subroutine
+
+  ! Prepare the matrices of cpbsv_batch, for pbtrs_batch. `count` is the number of systems of a shared matrix.
+  subroutine cpbtrf_batch_z(factor, ab, uplo, count, status)
+    type(band_factor), intent(inout) :: factor
+    complex(c_double_complex), intent(in), contiguous :: ab(:, :, :)
+    character, intent(in), optional :: uplo
+    integer, intent(in), optional :: count
+    integer, intent(out), optional :: status
+    integer(c_int64_t) :: n, rows, systems
+    n = size(ab, 2, kind=c_int64_t)
+    rows = size(ab, 1, kind=c_int64_t)
+    systems = size(ab, 3, kind=c_int64_t)
+    if (present(count)) systems = count
+    if (size(ab, 3) /= 1) call check_size("cpbtrf_batch", "the third dimension of ab", size(ab, 3, kind=c_int64_t), systems)
+    call create(factor)
+    call conclude("cpbtrf_batch", &
+        c_zcpbtrf_batch(letter_or(uplo, 'U'), n, rows - 1, systems, ab, 1_c_int64_t, rows, &
+        merge(0_c_int64_t, rows * n, size(ab, 3) == 1), 1_c_int64_t, n, factor%handle), status)
+  end subroutine
+
+  ! Solve with the matrices of pbtrf_batch or cpbtrf_batch.
+  subroutine pbtrs_batch_z(factor, rhs, trans, status)
+    type(band_factor), intent(in) :: factor
+    complex(c_double_complex), intent(inout), contiguous :: rhs(:, :)
+    character, intent(in), optional :: trans
+    integer, intent(out), optional :: status
+    call conclude("pbtrs_batch", c_zpbtrs_batch(letter_or(trans, 'N'), factor%handle, rhs), status)
   end subroutine
 
   ! One block tridiagonal system in each column of rhs(n * block, count). The blocks of block row i of system s are sub(:, :, i, s),
