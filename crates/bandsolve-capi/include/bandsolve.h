@@ -3185,6 +3185,1438 @@ bandsolve_status_t bandsolve_zfactor_det(bandsolve_factor_t factor,
                                          double *log_abs);
 
 /**
+ * Solve `count` tridiagonal systems of n unknowns each.
+ *
+ * Entry i of system s is at index i * row_stride + s * system_stride of each array:
+ *
+ *     contiguous     row_stride = 1,      system_stride = n
+ *     strided        row_stride = 1,      system_stride >= n
+ *     interleaved    row_stride = count,  system_stride = 1
+ *
+ * The function ignores `sub` of the first row and `sup` of the last row of each system. If `shared` is true, all systems have the same
+ * matrix, and `sub`, `diag` and `sup` have n entries, one after the other. The solutions overwrite `rhs`. Contiguous and interleaved
+ * batches are solved where they are; all others are copied.
+ */
+bandsolve_status_t bandsolve_sgtsv_batch(int64_t n,
+                                         int64_t count,
+                                         int64_t row_stride,
+                                         int64_t system_stride,
+                                         bool shared,
+                                         const float *sub,
+                                         const float *diag,
+                                         const float *sup,
+                                         float *rhs);
+
+/**
+ * Factor `count` tridiagonal matrices of n rows each.
+ *
+ * The arguments are those of `bandsolve_sgtsv_batch`, and `factor` is that of `bandsolve_sgttrf`. Only a shared matrix has stored factors.
+ * All other matrices are copied and eliminated again at each solve, which reads less memory than factors would.
+ */
+bandsolve_status_t bandsolve_sgttrf_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const float *sub,
+                                          const float *diag,
+                                          const float *sup,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_sgttrf_batch` or `bandsolve_scgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * `bandsolve_sgttrs`.
+ */
+bandsolve_status_t bandsolve_sgttrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          float *rhs);
+
+/**
+ * Solve `count` periodic tridiagonal systems of n unknowns each.
+ *
+ * The arguments are those of `bandsolve_sgtsv_batch`. `sub` of the first row of each system multiplies the last unknown of this system, and
+ * `sup` of the last row multiplies the first unknown. If n is 1 or 2, entries of the same column are added.
+ */
+bandsolve_status_t bandsolve_scgtsv_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const float *sub,
+                                          const float *diag,
+                                          const float *sup,
+                                          float *rhs);
+
+/**
+ * Factor `count` periodic tridiagonal matrices of n rows each, for `bandsolve_sgttrs_batch`.
+ *
+ * The matrices are those of `bandsolve_scgtsv_batch`, and `factor` is that of `bandsolve_sgttrf_batch`.
+ */
+bandsolve_status_t bandsolve_scgttrf_batch(int64_t n,
+                                           int64_t count,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bool shared,
+                                           const float *sub,
+                                           const float *diag,
+                                           const float *sup,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 15 each.
+ *
+ * Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
+ *
+ *     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *
+ *     band storage of LAPACK   ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+ *     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
+ *     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
+ *
+ * If `ab_system_stride` is 0, all systems have the same matrix. The array of `bandsolve_sgbsv` begins with kl rows for fill-in: pass `ab + kl`.
+ *
+ * Entry i of the right-hand side of system s is at `rhs[i * row_stride + s * system_stride]`, as for `bandsolve_sgtsv_batch`. The solutions
+ * overwrite `rhs`. The function reads `ab` where it is. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_sgbsv_batch(int64_t n,
+                                         int64_t kl,
+                                         int64_t ku,
+                                         int64_t count,
+                                         const float *ab,
+                                         int64_t ab_row_stride,
+                                         int64_t ab_column_stride,
+                                         int64_t ab_system_stride,
+                                         float *rhs,
+                                         int64_t row_stride,
+                                         int64_t system_stride);
+
+/**
+ * Prepare `count` banded matrices of n rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_sgbsv_batch`, and `factor` is that of `bandsolve_sgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_sgbtrf_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const float *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_sgbtrf_batch` or `bandsolve_scgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+ * it. `trans` is that of `bandsolve_sgbtrs`.
+ */
+bandsolve_status_t bandsolve_sgbtrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          float *rhs);
+
+/**
+ * Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
+ *
+ * The arguments are those of `bandsolve_sgbsv_batch`. The function reads all entries of `ab`: the entry in row r and column j of `ab` is in row
+ * (j + r - ku) mod n of the matrix. If n <= kl + ku, the function adds entries of the same row and column.
+ */
+bandsolve_status_t bandsolve_scgbsv_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const float *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          float *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` periodic banded matrices of n rows each, for `bandsolve_sgbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_scgbsv_batch`, and `factor` is that of `bandsolve_sgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_scgbtrf_batch(int64_t n,
+                                           int64_t kl,
+                                           int64_t ku,
+                                           int64_t count,
+                                           const float *ab,
+                                           int64_t ab_row_stride,
+                                           int64_t ab_column_stride,
+                                           int64_t ab_system_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` symmetric (or Hermitian) positive definite banded systems of n unknowns each, with `kd` diagonals on each side, at most 15.
+ *
+ * `ab` has one triangle of each matrix. The entry of the matrix of system s in row i and column j is at
+ *
+ *     uplo = 'U', i <= j   ab[(kd + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *     uplo = 'L', i >= j   ab[(i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *
+ * The strides are those of `bandsolve_sgbsv_batch`, with kd + 1 in place of kl + ku + 1. With kd = 1, the systems are tridiagonal. If a matrix is
+ * not positive definite, the status is `BANDSOLVE_NOT_DEFINITE`, and the message counts row i of system s as s * n + i.
+ */
+bandsolve_status_t bandsolve_spbsv_batch(char uplo,
+                                         int64_t n,
+                                         int64_t kd,
+                                         int64_t count,
+                                         const float *ab,
+                                         int64_t ab_row_stride,
+                                         int64_t ab_column_stride,
+                                         int64_t ab_system_stride,
+                                         float *rhs,
+                                         int64_t row_stride,
+                                         int64_t system_stride);
+
+/**
+ * Prepare `count` positive definite banded matrices of n rows each, for `bandsolve_spbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_spbsv_batch`, and `factor` is that of `bandsolve_sgttrf`. The handle keeps a copy of `ab`. Factors are kept of
+ * at most 4 systems, of large ones, and of a matrix that all systems have; all others are eliminated again by each solve. If a matrix is not positive
+ * definite, this function or `bandsolve_spbtrs_batch` returns `BANDSOLVE_NOT_DEFINITE`.
+ */
+bandsolve_status_t bandsolve_spbtrf_batch(char uplo,
+                                          int64_t n,
+                                          int64_t kd,
+                                          int64_t count,
+                                          const float *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_spbtrf_batch` or `bandsolve_scpbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+ * it. `trans` is that of `bandsolve_spbtrs`.
+ */
+bandsolve_status_t bandsolve_spbtrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          float *rhs);
+
+/**
+ * Solve `count` periodic positive definite banded systems of n unknowns each, with `kd` diagonals on each side, at most 7.
+ *
+ * The arguments are those of `bandsolve_spbsv_batch`. The function reads all entries of `ab`: indices of the matrix are taken modulo n. If n <= 2 * kd,
+ * the function adds entries of the same row and column.
+ */
+bandsolve_status_t bandsolve_scpbsv_batch(char uplo,
+                                          int64_t n,
+                                          int64_t kd,
+                                          int64_t count,
+                                          const float *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          float *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` periodic positive definite banded matrices of n rows each, for `bandsolve_spbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_scpbsv_batch`, and `factor` is that of `bandsolve_sgttrf`. The handle keeps a copy of `ab`. Factors are kept of
+ * at most 4 systems, of large ones, and of a matrix that all systems have; all others are eliminated again by each solve. If a matrix is not positive
+ * definite, this function or `bandsolve_spbtrs_batch` returns `BANDSOLVE_NOT_DEFINITE`.
+ */
+bandsolve_status_t bandsolve_scpbtrf_batch(char uplo,
+                                           int64_t n,
+                                           int64_t kd,
+                                           int64_t count,
+                                           const float *ab,
+                                           int64_t ab_row_stride,
+                                           int64_t ab_column_stride,
+                                           int64_t ab_system_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
+ *
+ * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Each array has n blocks per system. The first block
+ * of `sub` and the last block of `sup` are ignored. Entry (r, c) of block i of `sub`, `diag` and `sup` is at
+ *
+ *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
+ *
+ * For example:
+ *
+ *     blocks by columns   block_stride = block * block,          entry_row_stride = 1,              entry_column_stride = block
+ *     blocks by rows      block_stride = block * block,          entry_row_stride = block,          entry_column_stride = 1
+ *     interleaved         block_stride = block * block * count,  entry_row_stride = block * count,  entry_column_stride = count
+ *
+ * For one system after the other, `matrix_stride` is n * block * block, and for interleaved systems 1. If it is 0, all systems have the same
+ * matrix.
+ *
+ * Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
+ * overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_sbgtsv_batch(int64_t n,
+                                          int64_t block,
+                                          int64_t count,
+                                          const float *sub,
+                                          const float *diag,
+                                          const float *sup,
+                                          int64_t block_stride,
+                                          int64_t entry_row_stride,
+                                          int64_t entry_column_stride,
+                                          int64_t matrix_stride,
+                                          float *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` block tridiagonal matrices of n block rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_sbgtsv_batch`, and `factor` is that of `bandsolve_sgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_sbgttrf_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const float *sub,
+                                           const float *diag,
+                                           const float *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_sbgttrf_batch` or `bandsolve_scbgttrf_batch`. `rhs` has the strides of that call, and the solutions
+ * overwrite it. `trans` is that of `bandsolve_sgttrs`.
+ */
+bandsolve_status_t bandsolve_sbgttrs_batch(char trans,
+                                           bandsolve_factor_t factor,
+                                           float *rhs);
+
+/**
+ * Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
+ *
+ * The arguments are those of `bandsolve_sbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
+ * last block of `sup` multiplies the first one. If n is 1 or 2, the function adds blocks of the same
+ * columns.
+ */
+bandsolve_status_t bandsolve_scbgtsv_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const float *sub,
+                                           const float *diag,
+                                           const float *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           float *rhs,
+                                           int64_t row_stride,
+                                           int64_t system_stride);
+
+/**
+ * Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_sbgttrs_batch`.
+ *
+ * The arguments are those of `bandsolve_scbgtsv_batch`, and `factor` is that of `bandsolve_sgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_scbgttrf_batch(int64_t n,
+                                            int64_t block,
+                                            int64_t count,
+                                            const float *sub,
+                                            const float *diag,
+                                            const float *sup,
+                                            int64_t block_stride,
+                                            int64_t entry_row_stride,
+                                            int64_t entry_column_stride,
+                                            int64_t matrix_stride,
+                                            int64_t row_stride,
+                                            int64_t system_stride,
+                                            bandsolve_factor_t factor);
+
+/**
+ * Solve `count` tridiagonal systems of n unknowns each.
+ *
+ * Entry i of system s is at index i * row_stride + s * system_stride of each array:
+ *
+ *     contiguous     row_stride = 1,      system_stride = n
+ *     strided        row_stride = 1,      system_stride >= n
+ *     interleaved    row_stride = count,  system_stride = 1
+ *
+ * The function ignores `sub` of the first row and `sup` of the last row of each system. If `shared` is true, all systems have the same
+ * matrix, and `sub`, `diag` and `sup` have n entries, one after the other. The solutions overwrite `rhs`. Contiguous and interleaved
+ * batches are solved where they are; all others are copied.
+ */
+bandsolve_status_t bandsolve_dgtsv_batch(int64_t n,
+                                         int64_t count,
+                                         int64_t row_stride,
+                                         int64_t system_stride,
+                                         bool shared,
+                                         const double *sub,
+                                         const double *diag,
+                                         const double *sup,
+                                         double *rhs);
+
+/**
+ * Factor `count` tridiagonal matrices of n rows each.
+ *
+ * The arguments are those of `bandsolve_dgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`. Only a shared matrix has stored factors.
+ * All other matrices are copied and eliminated again at each solve, which reads less memory than factors would.
+ */
+bandsolve_status_t bandsolve_dgttrf_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const double *sub,
+                                          const double *diag,
+                                          const double *sup,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_dgttrf_batch` or `bandsolve_dcgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * `bandsolve_dgttrs`.
+ */
+bandsolve_status_t bandsolve_dgttrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          double *rhs);
+
+/**
+ * Solve `count` periodic tridiagonal systems of n unknowns each.
+ *
+ * The arguments are those of `bandsolve_dgtsv_batch`. `sub` of the first row of each system multiplies the last unknown of this system, and
+ * `sup` of the last row multiplies the first unknown. If n is 1 or 2, entries of the same column are added.
+ */
+bandsolve_status_t bandsolve_dcgtsv_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const double *sub,
+                                          const double *diag,
+                                          const double *sup,
+                                          double *rhs);
+
+/**
+ * Factor `count` periodic tridiagonal matrices of n rows each, for `bandsolve_dgttrs_batch`.
+ *
+ * The matrices are those of `bandsolve_dcgtsv_batch`, and `factor` is that of `bandsolve_dgttrf_batch`.
+ */
+bandsolve_status_t bandsolve_dcgttrf_batch(int64_t n,
+                                           int64_t count,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bool shared,
+                                           const double *sub,
+                                           const double *diag,
+                                           const double *sup,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 15 each.
+ *
+ * Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
+ *
+ *     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *
+ *     band storage of LAPACK   ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+ *     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
+ *     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
+ *
+ * If `ab_system_stride` is 0, all systems have the same matrix. The array of `bandsolve_dgbsv` begins with kl rows for fill-in: pass `ab + kl`.
+ *
+ * Entry i of the right-hand side of system s is at `rhs[i * row_stride + s * system_stride]`, as for `bandsolve_dgtsv_batch`. The solutions
+ * overwrite `rhs`. The function reads `ab` where it is. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_dgbsv_batch(int64_t n,
+                                         int64_t kl,
+                                         int64_t ku,
+                                         int64_t count,
+                                         const double *ab,
+                                         int64_t ab_row_stride,
+                                         int64_t ab_column_stride,
+                                         int64_t ab_system_stride,
+                                         double *rhs,
+                                         int64_t row_stride,
+                                         int64_t system_stride);
+
+/**
+ * Prepare `count` banded matrices of n rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_dgbsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_dgbtrf_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const double *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_dgbtrf_batch` or `bandsolve_dcgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+ * it. `trans` is that of `bandsolve_dgbtrs`.
+ */
+bandsolve_status_t bandsolve_dgbtrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          double *rhs);
+
+/**
+ * Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
+ *
+ * The arguments are those of `bandsolve_dgbsv_batch`. The function reads all entries of `ab`: the entry in row r and column j of `ab` is in row
+ * (j + r - ku) mod n of the matrix. If n <= kl + ku, the function adds entries of the same row and column.
+ */
+bandsolve_status_t bandsolve_dcgbsv_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const double *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          double *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` periodic banded matrices of n rows each, for `bandsolve_dgbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_dcgbsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_dcgbtrf_batch(int64_t n,
+                                           int64_t kl,
+                                           int64_t ku,
+                                           int64_t count,
+                                           const double *ab,
+                                           int64_t ab_row_stride,
+                                           int64_t ab_column_stride,
+                                           int64_t ab_system_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` symmetric (or Hermitian) positive definite banded systems of n unknowns each, with `kd` diagonals on each side, at most 15.
+ *
+ * `ab` has one triangle of each matrix. The entry of the matrix of system s in row i and column j is at
+ *
+ *     uplo = 'U', i <= j   ab[(kd + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *     uplo = 'L', i >= j   ab[(i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *
+ * The strides are those of `bandsolve_dgbsv_batch`, with kd + 1 in place of kl + ku + 1. With kd = 1, the systems are tridiagonal. If a matrix is
+ * not positive definite, the status is `BANDSOLVE_NOT_DEFINITE`, and the message counts row i of system s as s * n + i.
+ */
+bandsolve_status_t bandsolve_dpbsv_batch(char uplo,
+                                         int64_t n,
+                                         int64_t kd,
+                                         int64_t count,
+                                         const double *ab,
+                                         int64_t ab_row_stride,
+                                         int64_t ab_column_stride,
+                                         int64_t ab_system_stride,
+                                         double *rhs,
+                                         int64_t row_stride,
+                                         int64_t system_stride);
+
+/**
+ * Prepare `count` positive definite banded matrices of n rows each, for `bandsolve_dpbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_dpbsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps a copy of `ab`. Factors are kept of
+ * at most 4 systems, of large ones, and of a matrix that all systems have; all others are eliminated again by each solve. If a matrix is not positive
+ * definite, this function or `bandsolve_dpbtrs_batch` returns `BANDSOLVE_NOT_DEFINITE`.
+ */
+bandsolve_status_t bandsolve_dpbtrf_batch(char uplo,
+                                          int64_t n,
+                                          int64_t kd,
+                                          int64_t count,
+                                          const double *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_dpbtrf_batch` or `bandsolve_dcpbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+ * it. `trans` is that of `bandsolve_dpbtrs`.
+ */
+bandsolve_status_t bandsolve_dpbtrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          double *rhs);
+
+/**
+ * Solve `count` periodic positive definite banded systems of n unknowns each, with `kd` diagonals on each side, at most 7.
+ *
+ * The arguments are those of `bandsolve_dpbsv_batch`. The function reads all entries of `ab`: indices of the matrix are taken modulo n. If n <= 2 * kd,
+ * the function adds entries of the same row and column.
+ */
+bandsolve_status_t bandsolve_dcpbsv_batch(char uplo,
+                                          int64_t n,
+                                          int64_t kd,
+                                          int64_t count,
+                                          const double *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          double *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` periodic positive definite banded matrices of n rows each, for `bandsolve_dpbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_dcpbsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps a copy of `ab`. Factors are kept of
+ * at most 4 systems, of large ones, and of a matrix that all systems have; all others are eliminated again by each solve. If a matrix is not positive
+ * definite, this function or `bandsolve_dpbtrs_batch` returns `BANDSOLVE_NOT_DEFINITE`.
+ */
+bandsolve_status_t bandsolve_dcpbtrf_batch(char uplo,
+                                           int64_t n,
+                                           int64_t kd,
+                                           int64_t count,
+                                           const double *ab,
+                                           int64_t ab_row_stride,
+                                           int64_t ab_column_stride,
+                                           int64_t ab_system_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
+ *
+ * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Each array has n blocks per system. The first block
+ * of `sub` and the last block of `sup` are ignored. Entry (r, c) of block i of `sub`, `diag` and `sup` is at
+ *
+ *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
+ *
+ * For example:
+ *
+ *     blocks by columns   block_stride = block * block,          entry_row_stride = 1,              entry_column_stride = block
+ *     blocks by rows      block_stride = block * block,          entry_row_stride = block,          entry_column_stride = 1
+ *     interleaved         block_stride = block * block * count,  entry_row_stride = block * count,  entry_column_stride = count
+ *
+ * For one system after the other, `matrix_stride` is n * block * block, and for interleaved systems 1. If it is 0, all systems have the same
+ * matrix.
+ *
+ * Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
+ * overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_dbgtsv_batch(int64_t n,
+                                          int64_t block,
+                                          int64_t count,
+                                          const double *sub,
+                                          const double *diag,
+                                          const double *sup,
+                                          int64_t block_stride,
+                                          int64_t entry_row_stride,
+                                          int64_t entry_column_stride,
+                                          int64_t matrix_stride,
+                                          double *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` block tridiagonal matrices of n block rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_dbgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_dbgttrf_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const double *sub,
+                                           const double *diag,
+                                           const double *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_dbgttrf_batch` or `bandsolve_dcbgttrf_batch`. `rhs` has the strides of that call, and the solutions
+ * overwrite it. `trans` is that of `bandsolve_dgttrs`.
+ */
+bandsolve_status_t bandsolve_dbgttrs_batch(char trans,
+                                           bandsolve_factor_t factor,
+                                           double *rhs);
+
+/**
+ * Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
+ *
+ * The arguments are those of `bandsolve_dbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
+ * last block of `sup` multiplies the first one. If n is 1 or 2, the function adds blocks of the same
+ * columns.
+ */
+bandsolve_status_t bandsolve_dcbgtsv_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const double *sub,
+                                           const double *diag,
+                                           const double *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           double *rhs,
+                                           int64_t row_stride,
+                                           int64_t system_stride);
+
+/**
+ * Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_dbgttrs_batch`.
+ *
+ * The arguments are those of `bandsolve_dcbgtsv_batch`, and `factor` is that of `bandsolve_dgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_dcbgttrf_batch(int64_t n,
+                                            int64_t block,
+                                            int64_t count,
+                                            const double *sub,
+                                            const double *diag,
+                                            const double *sup,
+                                            int64_t block_stride,
+                                            int64_t entry_row_stride,
+                                            int64_t entry_column_stride,
+                                            int64_t matrix_stride,
+                                            int64_t row_stride,
+                                            int64_t system_stride,
+                                            bandsolve_factor_t factor);
+
+/**
+ * Solve `count` tridiagonal systems of n unknowns each.
+ *
+ * Entry i of system s is at index i * row_stride + s * system_stride of each array:
+ *
+ *     contiguous     row_stride = 1,      system_stride = n
+ *     strided        row_stride = 1,      system_stride >= n
+ *     interleaved    row_stride = count,  system_stride = 1
+ *
+ * The function ignores `sub` of the first row and `sup` of the last row of each system. If `shared` is true, all systems have the same
+ * matrix, and `sub`, `diag` and `sup` have n entries, one after the other. The solutions overwrite `rhs`. Contiguous and interleaved
+ * batches are solved where they are; all others are copied.
+ */
+bandsolve_status_t bandsolve_cgtsv_batch(int64_t n,
+                                         int64_t count,
+                                         int64_t row_stride,
+                                         int64_t system_stride,
+                                         bool shared,
+                                         const bandsolve_c32_t *sub,
+                                         const bandsolve_c32_t *diag,
+                                         const bandsolve_c32_t *sup,
+                                         bandsolve_c32_t *rhs);
+
+/**
+ * Factor `count` tridiagonal matrices of n rows each.
+ *
+ * The arguments are those of `bandsolve_cgtsv_batch`, and `factor` is that of `bandsolve_cgttrf`. Only a shared matrix has stored factors.
+ * All other matrices are copied and eliminated again at each solve, which reads less memory than factors would.
+ */
+bandsolve_status_t bandsolve_cgttrf_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const bandsolve_c32_t *sub,
+                                          const bandsolve_c32_t *diag,
+                                          const bandsolve_c32_t *sup,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_cgttrf_batch` or `bandsolve_ccgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * `bandsolve_cgttrs`.
+ */
+bandsolve_status_t bandsolve_cgttrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          bandsolve_c32_t *rhs);
+
+/**
+ * Solve `count` periodic tridiagonal systems of n unknowns each.
+ *
+ * The arguments are those of `bandsolve_cgtsv_batch`. `sub` of the first row of each system multiplies the last unknown of this system, and
+ * `sup` of the last row multiplies the first unknown. If n is 1 or 2, entries of the same column are added.
+ */
+bandsolve_status_t bandsolve_ccgtsv_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const bandsolve_c32_t *sub,
+                                          const bandsolve_c32_t *diag,
+                                          const bandsolve_c32_t *sup,
+                                          bandsolve_c32_t *rhs);
+
+/**
+ * Factor `count` periodic tridiagonal matrices of n rows each, for `bandsolve_cgttrs_batch`.
+ *
+ * The matrices are those of `bandsolve_ccgtsv_batch`, and `factor` is that of `bandsolve_cgttrf_batch`.
+ */
+bandsolve_status_t bandsolve_ccgttrf_batch(int64_t n,
+                                           int64_t count,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bool shared,
+                                           const bandsolve_c32_t *sub,
+                                           const bandsolve_c32_t *diag,
+                                           const bandsolve_c32_t *sup,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 15 each.
+ *
+ * Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
+ *
+ *     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *
+ *     band storage of LAPACK   ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+ *     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
+ *     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
+ *
+ * If `ab_system_stride` is 0, all systems have the same matrix. The array of `bandsolve_cgbsv` begins with kl rows for fill-in: pass `ab + kl`.
+ *
+ * Entry i of the right-hand side of system s is at `rhs[i * row_stride + s * system_stride]`, as for `bandsolve_cgtsv_batch`. The solutions
+ * overwrite `rhs`. The function reads `ab` where it is. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_cgbsv_batch(int64_t n,
+                                         int64_t kl,
+                                         int64_t ku,
+                                         int64_t count,
+                                         const bandsolve_c32_t *ab,
+                                         int64_t ab_row_stride,
+                                         int64_t ab_column_stride,
+                                         int64_t ab_system_stride,
+                                         bandsolve_c32_t *rhs,
+                                         int64_t row_stride,
+                                         int64_t system_stride);
+
+/**
+ * Prepare `count` banded matrices of n rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_cgbsv_batch`, and `factor` is that of `bandsolve_cgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_cgbtrf_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const bandsolve_c32_t *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_cgbtrf_batch` or `bandsolve_ccgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+ * it. `trans` is that of `bandsolve_cgbtrs`.
+ */
+bandsolve_status_t bandsolve_cgbtrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          bandsolve_c32_t *rhs);
+
+/**
+ * Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
+ *
+ * The arguments are those of `bandsolve_cgbsv_batch`. The function reads all entries of `ab`: the entry in row r and column j of `ab` is in row
+ * (j + r - ku) mod n of the matrix. If n <= kl + ku, the function adds entries of the same row and column.
+ */
+bandsolve_status_t bandsolve_ccgbsv_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const bandsolve_c32_t *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          bandsolve_c32_t *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` periodic banded matrices of n rows each, for `bandsolve_cgbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_ccgbsv_batch`, and `factor` is that of `bandsolve_cgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_ccgbtrf_batch(int64_t n,
+                                           int64_t kl,
+                                           int64_t ku,
+                                           int64_t count,
+                                           const bandsolve_c32_t *ab,
+                                           int64_t ab_row_stride,
+                                           int64_t ab_column_stride,
+                                           int64_t ab_system_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` symmetric (or Hermitian) positive definite banded systems of n unknowns each, with `kd` diagonals on each side, at most 15.
+ *
+ * `ab` has one triangle of each matrix. The entry of the matrix of system s in row i and column j is at
+ *
+ *     uplo = 'U', i <= j   ab[(kd + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *     uplo = 'L', i >= j   ab[(i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *
+ * The strides are those of `bandsolve_cgbsv_batch`, with kd + 1 in place of kl + ku + 1. With kd = 1, the systems are tridiagonal. If a matrix is
+ * not positive definite, the status is `BANDSOLVE_NOT_DEFINITE`, and the message counts row i of system s as s * n + i.
+ */
+bandsolve_status_t bandsolve_cpbsv_batch(char uplo,
+                                         int64_t n,
+                                         int64_t kd,
+                                         int64_t count,
+                                         const bandsolve_c32_t *ab,
+                                         int64_t ab_row_stride,
+                                         int64_t ab_column_stride,
+                                         int64_t ab_system_stride,
+                                         bandsolve_c32_t *rhs,
+                                         int64_t row_stride,
+                                         int64_t system_stride);
+
+/**
+ * Prepare `count` positive definite banded matrices of n rows each, for `bandsolve_cpbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_cpbsv_batch`, and `factor` is that of `bandsolve_cgttrf`. The handle keeps a copy of `ab`. Factors are kept of
+ * at most 4 systems, of large ones, and of a matrix that all systems have; all others are eliminated again by each solve. If a matrix is not positive
+ * definite, this function or `bandsolve_cpbtrs_batch` returns `BANDSOLVE_NOT_DEFINITE`.
+ */
+bandsolve_status_t bandsolve_cpbtrf_batch(char uplo,
+                                          int64_t n,
+                                          int64_t kd,
+                                          int64_t count,
+                                          const bandsolve_c32_t *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_cpbtrf_batch` or `bandsolve_ccpbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+ * it. `trans` is that of `bandsolve_cpbtrs`.
+ */
+bandsolve_status_t bandsolve_cpbtrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          bandsolve_c32_t *rhs);
+
+/**
+ * Solve `count` periodic positive definite banded systems of n unknowns each, with `kd` diagonals on each side, at most 7.
+ *
+ * The arguments are those of `bandsolve_cpbsv_batch`. The function reads all entries of `ab`: indices of the matrix are taken modulo n. If n <= 2 * kd,
+ * the function adds entries of the same row and column.
+ */
+bandsolve_status_t bandsolve_ccpbsv_batch(char uplo,
+                                          int64_t n,
+                                          int64_t kd,
+                                          int64_t count,
+                                          const bandsolve_c32_t *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          bandsolve_c32_t *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` periodic positive definite banded matrices of n rows each, for `bandsolve_cpbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_ccpbsv_batch`, and `factor` is that of `bandsolve_cgttrf`. The handle keeps a copy of `ab`. Factors are kept of
+ * at most 4 systems, of large ones, and of a matrix that all systems have; all others are eliminated again by each solve. If a matrix is not positive
+ * definite, this function or `bandsolve_cpbtrs_batch` returns `BANDSOLVE_NOT_DEFINITE`.
+ */
+bandsolve_status_t bandsolve_ccpbtrf_batch(char uplo,
+                                           int64_t n,
+                                           int64_t kd,
+                                           int64_t count,
+                                           const bandsolve_c32_t *ab,
+                                           int64_t ab_row_stride,
+                                           int64_t ab_column_stride,
+                                           int64_t ab_system_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
+ *
+ * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Each array has n blocks per system. The first block
+ * of `sub` and the last block of `sup` are ignored. Entry (r, c) of block i of `sub`, `diag` and `sup` is at
+ *
+ *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
+ *
+ * For example:
+ *
+ *     blocks by columns   block_stride = block * block,          entry_row_stride = 1,              entry_column_stride = block
+ *     blocks by rows      block_stride = block * block,          entry_row_stride = block,          entry_column_stride = 1
+ *     interleaved         block_stride = block * block * count,  entry_row_stride = block * count,  entry_column_stride = count
+ *
+ * For one system after the other, `matrix_stride` is n * block * block, and for interleaved systems 1. If it is 0, all systems have the same
+ * matrix.
+ *
+ * Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
+ * overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_cbgtsv_batch(int64_t n,
+                                          int64_t block,
+                                          int64_t count,
+                                          const bandsolve_c32_t *sub,
+                                          const bandsolve_c32_t *diag,
+                                          const bandsolve_c32_t *sup,
+                                          int64_t block_stride,
+                                          int64_t entry_row_stride,
+                                          int64_t entry_column_stride,
+                                          int64_t matrix_stride,
+                                          bandsolve_c32_t *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` block tridiagonal matrices of n block rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_cbgtsv_batch`, and `factor` is that of `bandsolve_cgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_cbgttrf_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const bandsolve_c32_t *sub,
+                                           const bandsolve_c32_t *diag,
+                                           const bandsolve_c32_t *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_cbgttrf_batch` or `bandsolve_ccbgttrf_batch`. `rhs` has the strides of that call, and the solutions
+ * overwrite it. `trans` is that of `bandsolve_cgttrs`.
+ */
+bandsolve_status_t bandsolve_cbgttrs_batch(char trans,
+                                           bandsolve_factor_t factor,
+                                           bandsolve_c32_t *rhs);
+
+/**
+ * Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
+ *
+ * The arguments are those of `bandsolve_cbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
+ * last block of `sup` multiplies the first one. If n is 1 or 2, the function adds blocks of the same
+ * columns.
+ */
+bandsolve_status_t bandsolve_ccbgtsv_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const bandsolve_c32_t *sub,
+                                           const bandsolve_c32_t *diag,
+                                           const bandsolve_c32_t *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           bandsolve_c32_t *rhs,
+                                           int64_t row_stride,
+                                           int64_t system_stride);
+
+/**
+ * Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_cbgttrs_batch`.
+ *
+ * The arguments are those of `bandsolve_ccbgtsv_batch`, and `factor` is that of `bandsolve_cgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_ccbgttrf_batch(int64_t n,
+                                            int64_t block,
+                                            int64_t count,
+                                            const bandsolve_c32_t *sub,
+                                            const bandsolve_c32_t *diag,
+                                            const bandsolve_c32_t *sup,
+                                            int64_t block_stride,
+                                            int64_t entry_row_stride,
+                                            int64_t entry_column_stride,
+                                            int64_t matrix_stride,
+                                            int64_t row_stride,
+                                            int64_t system_stride,
+                                            bandsolve_factor_t factor);
+
+/**
+ * Solve `count` tridiagonal systems of n unknowns each.
+ *
+ * Entry i of system s is at index i * row_stride + s * system_stride of each array:
+ *
+ *     contiguous     row_stride = 1,      system_stride = n
+ *     strided        row_stride = 1,      system_stride >= n
+ *     interleaved    row_stride = count,  system_stride = 1
+ *
+ * The function ignores `sub` of the first row and `sup` of the last row of each system. If `shared` is true, all systems have the same
+ * matrix, and `sub`, `diag` and `sup` have n entries, one after the other. The solutions overwrite `rhs`. Contiguous and interleaved
+ * batches are solved where they are; all others are copied.
+ */
+bandsolve_status_t bandsolve_zgtsv_batch(int64_t n,
+                                         int64_t count,
+                                         int64_t row_stride,
+                                         int64_t system_stride,
+                                         bool shared,
+                                         const bandsolve_c64_t *sub,
+                                         const bandsolve_c64_t *diag,
+                                         const bandsolve_c64_t *sup,
+                                         bandsolve_c64_t *rhs);
+
+/**
+ * Factor `count` tridiagonal matrices of n rows each.
+ *
+ * The arguments are those of `bandsolve_zgtsv_batch`, and `factor` is that of `bandsolve_zgttrf`. Only a shared matrix has stored factors.
+ * All other matrices are copied and eliminated again at each solve, which reads less memory than factors would.
+ */
+bandsolve_status_t bandsolve_zgttrf_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const bandsolve_c64_t *sub,
+                                          const bandsolve_c64_t *diag,
+                                          const bandsolve_c64_t *sup,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_zgttrf_batch` or `bandsolve_zcgttrf_batch`. `rhs` has the strides of that call, and the solutions overwrite it. `trans` is that of
+ * `bandsolve_zgttrs`.
+ */
+bandsolve_status_t bandsolve_zgttrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          bandsolve_c64_t *rhs);
+
+/**
+ * Solve `count` periodic tridiagonal systems of n unknowns each.
+ *
+ * The arguments are those of `bandsolve_zgtsv_batch`. `sub` of the first row of each system multiplies the last unknown of this system, and
+ * `sup` of the last row multiplies the first unknown. If n is 1 or 2, entries of the same column are added.
+ */
+bandsolve_status_t bandsolve_zcgtsv_batch(int64_t n,
+                                          int64_t count,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bool shared,
+                                          const bandsolve_c64_t *sub,
+                                          const bandsolve_c64_t *diag,
+                                          const bandsolve_c64_t *sup,
+                                          bandsolve_c64_t *rhs);
+
+/**
+ * Factor `count` periodic tridiagonal matrices of n rows each, for `bandsolve_zgttrs_batch`.
+ *
+ * The matrices are those of `bandsolve_zcgtsv_batch`, and `factor` is that of `bandsolve_zgttrf_batch`.
+ */
+bandsolve_status_t bandsolve_zcgttrf_batch(int64_t n,
+                                           int64_t count,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bool shared,
+                                           const bandsolve_c64_t *sub,
+                                           const bandsolve_c64_t *diag,
+                                           const bandsolve_c64_t *sup,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` banded systems of n unknowns each, with `kl` diagonals below and `ku` diagonals above the main diagonal, at most 15 each.
+ *
+ * Entry (i, j) of the matrix of system s, for max(0, j - ku) <= i <= min(n - 1, j + kl), is at
+ *
+ *     ab[(ku + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *
+ *     band storage of LAPACK   ab_row_stride = 1,          ab_column_stride = ldab,   ab_system_stride = n * ldab
+ *     a row per diagonal       ab_row_stride = n,          ab_column_stride = 1,      ab_system_stride = n * (kl + ku + 1)
+ *     interleaved              ab_row_stride = n * count,  ab_column_stride = count,  ab_system_stride = 1
+ *
+ * If `ab_system_stride` is 0, all systems have the same matrix. The array of `bandsolve_zgbsv` begins with kl rows for fill-in: pass `ab + kl`.
+ *
+ * Entry i of the right-hand side of system s is at `rhs[i * row_stride + s * system_stride]`, as for `bandsolve_zgtsv_batch`. The solutions
+ * overwrite `rhs`. The function reads `ab` where it is. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_zgbsv_batch(int64_t n,
+                                         int64_t kl,
+                                         int64_t ku,
+                                         int64_t count,
+                                         const bandsolve_c64_t *ab,
+                                         int64_t ab_row_stride,
+                                         int64_t ab_column_stride,
+                                         int64_t ab_system_stride,
+                                         bandsolve_c64_t *rhs,
+                                         int64_t row_stride,
+                                         int64_t system_stride);
+
+/**
+ * Prepare `count` banded matrices of n rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_zgbsv_batch`, and `factor` is that of `bandsolve_zgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_zgbtrf_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const bandsolve_c64_t *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_zgbtrf_batch` or `bandsolve_zcgbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+ * it. `trans` is that of `bandsolve_zgbtrs`.
+ */
+bandsolve_status_t bandsolve_zgbtrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          bandsolve_c64_t *rhs);
+
+/**
+ * Solve `count` periodic banded systems of n unknowns each, with at most 7 diagonals below and above the main diagonal.
+ *
+ * The arguments are those of `bandsolve_zgbsv_batch`. The function reads all entries of `ab`: the entry in row r and column j of `ab` is in row
+ * (j + r - ku) mod n of the matrix. If n <= kl + ku, the function adds entries of the same row and column.
+ */
+bandsolve_status_t bandsolve_zcgbsv_batch(int64_t n,
+                                          int64_t kl,
+                                          int64_t ku,
+                                          int64_t count,
+                                          const bandsolve_c64_t *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          bandsolve_c64_t *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` periodic banded matrices of n rows each, for `bandsolve_zgbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_zcgbsv_batch`, and `factor` is that of `bandsolve_zgttrf`. The handle keeps a copy of `ab`, and no
+ * factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_zcgbtrf_batch(int64_t n,
+                                           int64_t kl,
+                                           int64_t ku,
+                                           int64_t count,
+                                           const bandsolve_c64_t *ab,
+                                           int64_t ab_row_stride,
+                                           int64_t ab_column_stride,
+                                           int64_t ab_system_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` symmetric (or Hermitian) positive definite banded systems of n unknowns each, with `kd` diagonals on each side, at most 15.
+ *
+ * `ab` has one triangle of each matrix. The entry of the matrix of system s in row i and column j is at
+ *
+ *     uplo = 'U', i <= j   ab[(kd + i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *     uplo = 'L', i >= j   ab[(i - j) * ab_row_stride + j * ab_column_stride + s * ab_system_stride]
+ *
+ * The strides are those of `bandsolve_zgbsv_batch`, with kd + 1 in place of kl + ku + 1. With kd = 1, the systems are tridiagonal. If a matrix is
+ * not positive definite, the status is `BANDSOLVE_NOT_DEFINITE`, and the message counts row i of system s as s * n + i.
+ */
+bandsolve_status_t bandsolve_zpbsv_batch(char uplo,
+                                         int64_t n,
+                                         int64_t kd,
+                                         int64_t count,
+                                         const bandsolve_c64_t *ab,
+                                         int64_t ab_row_stride,
+                                         int64_t ab_column_stride,
+                                         int64_t ab_system_stride,
+                                         bandsolve_c64_t *rhs,
+                                         int64_t row_stride,
+                                         int64_t system_stride);
+
+/**
+ * Prepare `count` positive definite banded matrices of n rows each, for `bandsolve_zpbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_zpbsv_batch`, and `factor` is that of `bandsolve_zgttrf`. The handle keeps a copy of `ab`. Factors are kept of
+ * at most 4 systems, of large ones, and of a matrix that all systems have; all others are eliminated again by each solve. If a matrix is not positive
+ * definite, this function or `bandsolve_zpbtrs_batch` returns `BANDSOLVE_NOT_DEFINITE`.
+ */
+bandsolve_status_t bandsolve_zpbtrf_batch(char uplo,
+                                          int64_t n,
+                                          int64_t kd,
+                                          int64_t count,
+                                          const bandsolve_c64_t *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          int64_t row_stride,
+                                          int64_t system_stride,
+                                          bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_zpbtrf_batch` or `bandsolve_zcpbtrf_batch`. `rhs` has the strides of that call, and the solutions overwrite
+ * it. `trans` is that of `bandsolve_zpbtrs`.
+ */
+bandsolve_status_t bandsolve_zpbtrs_batch(char trans,
+                                          bandsolve_factor_t factor,
+                                          bandsolve_c64_t *rhs);
+
+/**
+ * Solve `count` periodic positive definite banded systems of n unknowns each, with `kd` diagonals on each side, at most 7.
+ *
+ * The arguments are those of `bandsolve_zpbsv_batch`. The function reads all entries of `ab`: indices of the matrix are taken modulo n. If n <= 2 * kd,
+ * the function adds entries of the same row and column.
+ */
+bandsolve_status_t bandsolve_zcpbsv_batch(char uplo,
+                                          int64_t n,
+                                          int64_t kd,
+                                          int64_t count,
+                                          const bandsolve_c64_t *ab,
+                                          int64_t ab_row_stride,
+                                          int64_t ab_column_stride,
+                                          int64_t ab_system_stride,
+                                          bandsolve_c64_t *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` periodic positive definite banded matrices of n rows each, for `bandsolve_zpbtrs_batch`.
+ *
+ * The arguments are those of `bandsolve_zcpbsv_batch`, and `factor` is that of `bandsolve_zgttrf`. The handle keeps a copy of `ab`. Factors are kept of
+ * at most 4 systems, of large ones, and of a matrix that all systems have; all others are eliminated again by each solve. If a matrix is not positive
+ * definite, this function or `bandsolve_zpbtrs_batch` returns `BANDSOLVE_NOT_DEFINITE`.
+ */
+bandsolve_status_t bandsolve_zcpbtrf_batch(char uplo,
+                                           int64_t n,
+                                           int64_t kd,
+                                           int64_t count,
+                                           const bandsolve_c64_t *ab,
+                                           int64_t ab_row_stride,
+                                           int64_t ab_column_stride,
+                                           int64_t ab_system_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve `count` block tridiagonal systems of n block rows each, with blocks of `block` rows, at most 8.
+ *
+ * Block row i of system s is `sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] = rhs[i]`. Each array has n blocks per system. The first block
+ * of `sub` and the last block of `sup` are ignored. Entry (r, c) of block i of `sub`, `diag` and `sup` is at
+ *
+ *     i * block_stride + r * entry_row_stride + c * entry_column_stride + s * matrix_stride
+ *
+ * For example:
+ *
+ *     blocks by columns   block_stride = block * block,          entry_row_stride = 1,              entry_column_stride = block
+ *     blocks by rows      block_stride = block * block,          entry_row_stride = block,          entry_column_stride = 1
+ *     interleaved         block_stride = block * block * count,  entry_row_stride = block * count,  entry_column_stride = count
+ *
+ * For one system after the other, `matrix_stride` is n * block * block, and for interleaved systems 1. If it is 0, all systems have the same
+ * matrix.
+ *
+ * Entry i of the right-hand side of system s, for 0 <= i < n * block, is at `rhs[i * row_stride + s * system_stride]`. The solutions
+ * overwrite `rhs`. The function reads the matrices where they are. It copies `rhs` unless the batch is contiguous or interleaved.
+ */
+bandsolve_status_t bandsolve_zbgtsv_batch(int64_t n,
+                                          int64_t block,
+                                          int64_t count,
+                                          const bandsolve_c64_t *sub,
+                                          const bandsolve_c64_t *diag,
+                                          const bandsolve_c64_t *sup,
+                                          int64_t block_stride,
+                                          int64_t entry_row_stride,
+                                          int64_t entry_column_stride,
+                                          int64_t matrix_stride,
+                                          bandsolve_c64_t *rhs,
+                                          int64_t row_stride,
+                                          int64_t system_stride);
+
+/**
+ * Prepare `count` block tridiagonal matrices of n block rows each, to solve many times with them.
+ *
+ * The arguments are those of `bandsolve_zbgtsv_batch`, and `factor` is that of `bandsolve_zgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_zbgttrf_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const bandsolve_c64_t *sub,
+                                           const bandsolve_c64_t *diag,
+                                           const bandsolve_c64_t *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           int64_t row_stride,
+                                           int64_t system_stride,
+                                           bandsolve_factor_t factor);
+
+/**
+ * Solve the systems of `bandsolve_zbgttrf_batch` or `bandsolve_zcbgttrf_batch`. `rhs` has the strides of that call, and the solutions
+ * overwrite it. `trans` is that of `bandsolve_zgttrs`.
+ */
+bandsolve_status_t bandsolve_zbgttrs_batch(char trans,
+                                           bandsolve_factor_t factor,
+                                           bandsolve_c64_t *rhs);
+
+/**
+ * Solve `count` periodic block tridiagonal systems of n block rows each, with blocks of at most 5 rows.
+ *
+ * The arguments are those of `bandsolve_zbgtsv_batch`. The first block of `sub` of each system multiplies its last block of unknowns, and the
+ * last block of `sup` multiplies the first one. If n is 1 or 2, the function adds blocks of the same
+ * columns.
+ */
+bandsolve_status_t bandsolve_zcbgtsv_batch(int64_t n,
+                                           int64_t block,
+                                           int64_t count,
+                                           const bandsolve_c64_t *sub,
+                                           const bandsolve_c64_t *diag,
+                                           const bandsolve_c64_t *sup,
+                                           int64_t block_stride,
+                                           int64_t entry_row_stride,
+                                           int64_t entry_column_stride,
+                                           int64_t matrix_stride,
+                                           bandsolve_c64_t *rhs,
+                                           int64_t row_stride,
+                                           int64_t system_stride);
+
+/**
+ * Prepare `count` periodic block tridiagonal matrices of n block rows each, for `bandsolve_zbgttrs_batch`.
+ *
+ * The arguments are those of `bandsolve_zcbgtsv_batch`, and `factor` is that of `bandsolve_zgttrf`. The handle keeps copies of the arrays, and
+ * no factors: each solve eliminates again.
+ */
+bandsolve_status_t bandsolve_zcbgttrf_batch(int64_t n,
+                                            int64_t block,
+                                            int64_t count,
+                                            const bandsolve_c64_t *sub,
+                                            const bandsolve_c64_t *diag,
+                                            const bandsolve_c64_t *sup,
+                                            int64_t block_stride,
+                                            int64_t entry_row_stride,
+                                            int64_t entry_column_stride,
+                                            int64_t matrix_stride,
+                                            int64_t row_stride,
+                                            int64_t system_stride,
+                                            bandsolve_factor_t factor);
+
+/**
  * Compute all eigenvalues of a symmetric tridiagonal matrix, in ascending order.
  *
  * `diag` has n entries, `off` has n - 1 entries, and `w` has n entries. Unlike LAPACK's `dsterf`, the function does not change the matrix.

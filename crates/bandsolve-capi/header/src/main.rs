@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     } else {
         let types = ["status", "settings", "report", "csr/mod", "csr/forest", "csr/precond", "csr/krylov", "lapack/mod", "poisson", "poisson/pencils"];
         let general = ["entry/general", "entry/lapack/general", "entry/csr/general", "entry/poisson/general"];
-        (config, &[&types[..], &general].concat()[..], &["entry", "entry/lapack", "entry/lapack/symmetric", "entry/csr", "entry/poisson"][..])
+        (config, &[&types[..], &general].concat()[..], &["entry", "entry/lapack", "entry/lapack/batches", "entry/lapack/symmetric", "entry/csr", "entry/poisson"][..])
     };
     let src = root.join("src");
     let typed = entries.iter().flat_map(|folder| {
