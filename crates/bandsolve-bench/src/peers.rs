@@ -42,8 +42,9 @@ pub trait PeerScalar: RealScalar {
     const DTSVB: &'static str;
     /// The banded solver with partial pivoting.
     const GBSV: &'static str;
-    /// The solvers for positive definite tridiagonal and banded matrices.
+    /// The solver for positive definite tridiagonal matrices.
     const PTSV: &'static str;
+    /// The solver for positive definite bands.
     const PBSV: &'static str;
 }
 

@@ -206,7 +206,7 @@ fn systems_of_extreme_size<T: Scalar>() {
         let triangle = |s: usize, k: usize, j: usize| {
             let entry = if k == 0 { real(3.0 * width as f64 + 2.0) } else { off[(s * n + j) * (width + 1) + k] };
             // Half of the rows and columns of some systems are this much larger or smaller.
-            let by = if s % 2 == 0 {
+            let by = if s.is_multiple_of(2) {
                 size
             } else if (j < n / 2) != (j + k < n / 2) {
                 0.0
@@ -222,7 +222,7 @@ fn systems_of_extreme_size<T: Scalar>() {
             let a = storage.batch((count, n, width), &numbers);
             let mut rhs: Vec<T> = random_vec(count * n, random);
             for (s, i) in (0..count).flat_map(|s| (0..n).map(move |i| (s, i))) {
-                let by = if s % 2 == 0 || i < n / 2 { size } else { 1.0 };
+                let by = if s.is_multiple_of(2) || i < n / 2 { size } else { 1.0 };
                 rhs[a.index(s, i)] = rhs[a.index(s, i)].scale(T::Real::from_f64(by));
             }
             for method in [Method::Cholesky, Method::Auto] {
