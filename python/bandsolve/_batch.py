@@ -138,10 +138,12 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, periodic=False, padded=False, m
     axis, rhs = axis_number(axis, rhs, "rhs"), as_array(rhs)
     axis = checked_axis(axis, rhs)
     n = rhs.shape[axis]
-    matrix = [as_array(array) for array in repeated((sub, diag, sup), n, periodic or padded, (rhs,))]
-    matrix = _padded(matrix, n, axis, rhs.ndim, periodic, padded)
+    given = [as_array(array) for array in repeated((sub, diag, sup), n, periodic or padded, (rhs,))]
+    matrix = _padded(given, n, axis, rhs.ndim, periodic, padded)
     options = dict(method=method, pivoting=pivoting, transpose=transpose, verify=verify, threads=threads, device=device, full_output=True)
-    with named_entries(rhs=rhs):
+    # Padding moves the entries of `sub`.
+    own = {} if periodic or padded else {"sub": given[0]}
+    with named_entries(rhs=rhs, **own):
         if rhs.ndim == 1:
             x, report = _bandsolve.solve_tridiagonal(*matrix, rhs, periodic=periodic, padded=not periodic, out=out,
                                                      overwrite_rhs=overwrite_rhs, **options)

@@ -91,3 +91,13 @@ def test_every_entry_must_be_finite(name, value):
             bad[k][place] = value
             with pytest.raises(ValueError, match="finite|NaN|infinit"):
                 function(*bad)
+
+
+@pytest.mark.parametrize("shape", [(N,), (3, N), (2, 3, N)])
+def test_entries_below_the_diagonal_have_the_indices_of_the_caller(shape):
+    """The solver shifts them by one row."""
+    rhs, diag, off = np.ones(shape), np.full(shape, 4.0), np.ones((*shape[:-1], N - 1))
+    place = tuple(length - 1 for length in shape[:-1]) + (3,)
+    off[place] = np.nan
+    with pytest.raises(ValueError, match=rf"^sub\[{', '.join(map(str, place))}\] is not finite$"):
+        bandsolve.solve_batch(off, diag, np.ones_like(off), rhs)

@@ -155,12 +155,12 @@ fn entry<T: Scalar, V: Lanes<Real = T::Real>>(element: T::Element<V>, stored: St
 
 /// Systems that are copied together: the number of the first one, and how many there are.
 #[derive(Clone, Copy)]
-struct Systems {
+struct SystemsTogether {
     first: usize,
     live: usize,
 }
 
-impl Systems {
+impl SystemsTogether {
     /// Number of tiles with `lanes` lanes.
     #[inline(always)]
     fn tiles(self, lanes: usize) -> usize {
@@ -255,7 +255,7 @@ impl<T: Scalar> BandLockstep<'_, T> {
             // Whole tiles first, then the last systems.
             let rest = count - first;
             let whole = (rest / V::W).min(self.tiles) * V::W;
-            let some = Systems { first, live: if whole > 0 { whole } else { rest } };
+            let some = SystemsTogether { first, live: if whole > 0 { whole } else { rest } };
             for t in 0..some.tiles(V::W) {
                 tiles.number(t).clear(form.gaps || form.add);
             }
@@ -413,7 +413,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
 
     /// Copy a run of op(A). Lanes without a system repeat the first one of their tile.
     #[inline(always)]
-    fn stage(&self, systems: &BandSystems<'_, T>, some: Systems, run: &BandRun) {
+    fn stage(&self, systems: &BandSystems<'_, T>, some: SystemsTogether, run: &BandRun) {
         let run = if systems.transposed { run.transposed(&systems.form) } else { *run };
         let from = systems.arrays[run.array].as_ptr().wrapping_add(some.first * systems.system);
         self.stage_from((from, systems.system, 1), some, (&run, systems.form.add));
@@ -421,7 +421,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
 
     /// Copy a run of the right-hand sides.
     #[inline(always)]
-    fn stage_rhs(&self, systems: &BandSystems<'_, T>, some: Systems, run: &BandRun) {
+    fn stage_rhs(&self, systems: &BandSystems<'_, T>, some: SystemsTogether, run: &BandRun) {
         let (strides, run) = (systems.strides, BandRun { k: self.q() + 1, ..*run });
         let from = systems.rhs.as_ptr().wrapping_add(some.first * strides.lane);
         self.stage_from((from, strides.lane, strides.row), some, (&run, false));
@@ -429,7 +429,12 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
 
     /// Copy a run, whose indices are counted in `unit` numbers.
     #[inline(always)]
-    fn stage_from(&self, (from, lane, unit): (*const T, usize, usize), some: Systems, (run, add): (&BandRun, bool)) {
+    fn stage_from(
+        &self,
+        (from, lane, unit): (*const T, usize, usize),
+        some: SystemsTogether,
+        (run, add): (&BandRun, bool),
+    ) {
         let row_step = (self.after() + 2) as isize;
         let step = run.step_row * row_step + run.step_k;
         // Lines without gaps between them are one line, in which the places jump after each of them.
@@ -454,7 +459,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
     fn copy(
         &self,
         (from, strides): (*const T, Strides),
-        some: Systems,
+        some: SystemsTogether,
         (mut to, count, stored): (Places, usize, StoredAs),
     ) {
         let tiles = some.tiles(V::W);
@@ -497,7 +502,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
 
     /// Add the scalars of a line of every lane.
     #[inline(always)]
-    fn add(&self, (from, strides): (*const T, Strides), some: Systems, (mut to, stored): (Places, StoredAs)) {
+    fn add(&self, (from, strides): (*const T, Strides), some: SystemsTogether, (mut to, stored): (Places, StoredAs)) {
         for i in 0..to.count {
             let place = to.next();
             for t in 0..some.tiles(V::W) {
@@ -723,7 +728,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
 
     /// Copy the rows of x in a run to `out`.
     #[inline(always)]
-    fn write(&self, (out, strides): (*mut T, Strides), some: Systems, run: &BandRun) {
+    fn write(&self, (out, strides): (*mut T, Strides), some: SystemsTogether, run: &BandRun) {
         let tiles = some.tiles(V::W);
         for o in 0..run.outer {
             let (index, row, _) = run.place(o, 0);
