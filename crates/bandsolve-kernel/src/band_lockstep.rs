@@ -176,7 +176,7 @@ impl SystemsTogether {
 
 /// The places of the numbers of some lines in a tile.
 #[derive(Clone, Copy)]
-struct Places {
+struct TilePlaces {
     /// The place of the first number of the line, and the distance to that of the next line.
     line: usize,
     jump: isize,
@@ -188,7 +188,7 @@ struct Places {
     count: usize,
 }
 
-impl Places {
+impl TilePlaces {
     #[inline(always)]
     fn next(&mut self) -> usize {
         let place = self.place;
@@ -445,7 +445,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
             let source = (from.wrapping_add(index * unit), Strides { lane, row: run.stride * unit });
             let jump = run.outer_row * row_step + run.outer_k;
             let place = self.row(row, k - self.skipped());
-            let to = Places { line: place, jump, place, step, done: 0, count: run.count };
+            let to = TilePlaces { line: place, jump, place, step, done: 0, count: run.count };
             if add {
                 self.add(source, some, (to, run.stored));
             } else {
@@ -460,7 +460,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
         &self,
         (from, strides): (*const T, Strides),
         some: SystemsTogether,
-        (mut to, count, stored): (Places, usize, StoredAs),
+        (mut to, count, stored): (TilePlaces, usize, StoredAs),
     ) {
         let tiles = some.tiles(V::W);
         let mut done = 0;
@@ -502,7 +502,12 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
 
     /// Add the scalars of a line of every lane.
     #[inline(always)]
-    fn add(&self, (from, strides): (*const T, Strides), some: SystemsTogether, (mut to, stored): (Places, StoredAs)) {
+    fn add(
+        &self,
+        (from, strides): (*const T, Strides),
+        some: SystemsTogether,
+        (mut to, stored): (TilePlaces, StoredAs),
+    ) {
         for i in 0..to.count {
             let place = to.next();
             for t in 0..some.tiles(V::W) {

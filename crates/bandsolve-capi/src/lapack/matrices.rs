@@ -259,7 +259,7 @@ pub(crate) unsafe fn batch<T: Scalar>(
 
 /// The diagonals that `ab` has: all, or those of one triangle of Hermitian positive definite matrices.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Diagonals {
+pub(crate) enum StoredDiagonals {
     Both { kl: i64, ku: i64 },
     Triangle { uplo: c_char, kd: i64 },
 }
@@ -267,7 +267,7 @@ pub(crate) enum Diagonals {
 /// The bands of a batch from C: the diagonals, and the distances between entries of `ab`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BandArguments {
-    pub diagonals: Diagonals,
+    pub diagonals: StoredDiagonals,
     pub ab_row_stride: i64,
     pub ab_column_stride: i64,
     pub ab_system_stride: i64,
@@ -285,12 +285,12 @@ pub(crate) unsafe fn band_batch<T: Scalar>(
 ) -> CallResult<StoredFactors> {
     let CheckedSizes { n, count, layout, strides, .. } = sizes.check::<T>()?;
     let triangle = match band.diagonals {
-        Diagonals::Both { .. } => None,
-        Diagonals::Triangle { uplo, .. } => Some(is_lower(uplo)?),
+        StoredDiagonals::Both { .. } => None,
+        StoredDiagonals::Triangle { uplo, .. } => Some(is_lower(uplo)?),
     };
     let (lower, upper) = match band.diagonals {
-        Diagonals::Both { kl, ku } => (size("kl", kl)?, size("ku", ku)?),
-        Diagonals::Triangle { kd, .. } => (size("kd", kd)?, 0),
+        StoredDiagonals::Both { kl, ku } => (size("kl", kl)?, size("ku", ku)?),
+        StoredDiagonals::Triangle { kd, .. } => (size("kd", kd)?, 0),
     };
     let most = match periodic {
         true => BandedBatch::<T>::MAX_PERIODIC_DIAGONALS,

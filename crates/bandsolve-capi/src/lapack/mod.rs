@@ -7,7 +7,8 @@ mod matrices;
 mod routine;
 
 pub(crate) use matrices::{
-    BandArguments, BatchSizes, BlockArguments, Diagonals, Lifetime, band_batch, batch, bgt, block_batch, gb, gt, pb, pt,
+    BandArguments, BatchSizes, BlockArguments, Lifetime, StoredDiagonals, band_batch, batch, bgt, block_batch, gb, gt,
+    pb, pt,
 };
 
 use crate::csr::{destroy, opened};

@@ -168,7 +168,7 @@ pub unsafe extern "C" fn bandsolve_dgbsv_batch(
                 BatchSizes { n, count, row_stride, system_stride },
                 (
                     BandArguments {
-                        diagonals: Diagonals::Both { kl, ku },
+                        diagonals: StoredDiagonals::Both { kl, ku },
                         ab_row_stride,
                         ab_column_stride,
                         ab_system_stride,
@@ -207,7 +207,7 @@ pub unsafe extern "C" fn bandsolve_dgbtrf_batch(
                 BatchSizes { n, count, row_stride, system_stride },
                 (
                     BandArguments {
-                        diagonals: Diagonals::Both { kl, ku },
+                        diagonals: StoredDiagonals::Both { kl, ku },
                         ab_row_stride,
                         ab_column_stride,
                         ab_system_stride,
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn bandsolve_dcgbsv_batch(
                 BatchSizes { n, count, row_stride, system_stride },
                 (
                     BandArguments {
-                        diagonals: Diagonals::Both { kl, ku },
+                        diagonals: StoredDiagonals::Both { kl, ku },
                         ab_row_stride,
                         ab_column_stride,
                         ab_system_stride,
@@ -295,7 +295,7 @@ pub unsafe extern "C" fn bandsolve_dcgbtrf_batch(
                 BatchSizes { n, count, row_stride, system_stride },
                 (
                     BandArguments {
-                        diagonals: Diagonals::Both { kl, ku },
+                        diagonals: StoredDiagonals::Both { kl, ku },
                         ab_row_stride,
                         ab_column_stride,
                         ab_system_stride,
@@ -338,7 +338,7 @@ pub unsafe extern "C" fn bandsolve_dpbsv_batch(
                 BatchSizes { n, count, row_stride, system_stride },
                 (
                     BandArguments {
-                        diagonals: Diagonals::Triangle { uplo, kd },
+                        diagonals: StoredDiagonals::Triangle { uplo, kd },
                         ab_row_stride,
                         ab_column_stride,
                         ab_system_stride,
@@ -378,7 +378,7 @@ pub unsafe extern "C" fn bandsolve_dpbtrf_batch(
                 BatchSizes { n, count, row_stride, system_stride },
                 (
                     BandArguments {
-                        diagonals: Diagonals::Triangle { uplo, kd },
+                        diagonals: StoredDiagonals::Triangle { uplo, kd },
                         ab_row_stride,
                         ab_column_stride,
                         ab_system_stride,
@@ -427,7 +427,7 @@ pub unsafe extern "C" fn bandsolve_dcpbsv_batch(
                 BatchSizes { n, count, row_stride, system_stride },
                 (
                     BandArguments {
-                        diagonals: Diagonals::Triangle { uplo, kd },
+                        diagonals: StoredDiagonals::Triangle { uplo, kd },
                         ab_row_stride,
                         ab_column_stride,
                         ab_system_stride,
@@ -467,7 +467,7 @@ pub unsafe extern "C" fn bandsolve_dcpbtrf_batch(
                 BatchSizes { n, count, row_stride, system_stride },
                 (
                     BandArguments {
-                        diagonals: Diagonals::Triangle { uplo, kd },
+                        diagonals: StoredDiagonals::Triangle { uplo, kd },
                         ab_row_stride,
                         ab_column_stride,
                         ab_system_stride,

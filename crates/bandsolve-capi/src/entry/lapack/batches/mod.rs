@@ -17,7 +17,7 @@ pub use d::*;
 pub use s::*;
 pub use z::*;
 
-use crate::lapack::{self, BandArguments, BatchSizes, BlockArguments, Diagonals, Lifetime, bandsolve_factor_t};
+use crate::lapack::{self, BandArguments, BatchSizes, BlockArguments, Lifetime, StoredDiagonals, bandsolve_factor_t};
 use crate::settings::BoolArgument;
 use crate::status::{bandsolve_status_t, guard};
 use bandsolve::{Complex32, Complex64};
