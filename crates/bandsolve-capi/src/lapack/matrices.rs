@@ -284,13 +284,10 @@ pub(crate) unsafe fn band_batch<T: Scalar>(
     ab: *const T,
 ) -> CallResult<StoredFactors> {
     let CheckedSizes { n, count, layout, strides, .. } = sizes.check::<T>()?;
-    let triangle = match band.diagonals {
-        StoredDiagonals::Both { .. } => None,
-        StoredDiagonals::Triangle { uplo, .. } => Some(is_lower(uplo)?),
-    };
-    let (lower, upper) = match band.diagonals {
-        StoredDiagonals::Both { kl, ku } => (size("kl", kl)?, size("ku", ku)?),
-        StoredDiagonals::Triangle { kd, .. } => (size("kd", kd)?, 0),
+    // Whether the lower triangle is stored, if it is one triangle, and the numbers of diagonals.
+    let (triangle, lower, upper) = match band.diagonals {
+        StoredDiagonals::Both { kl, ku } => (None, size("kl", kl)?, size("ku", ku)?),
+        StoredDiagonals::Triangle { uplo, kd } => (Some(is_lower(uplo)?), size("kd", kd)?, 0),
     };
     let most = match periodic {
         true => BandedBatch::<T>::MAX_PERIODIC_DIAGONALS,
