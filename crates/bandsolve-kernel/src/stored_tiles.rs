@@ -16,10 +16,11 @@ use super::Job;
 use super::reduce::put_pairs;
 use super::substitute::{load_around, read_checks};
 use super::sweep::{Check, CheckResult, Least, MAX_RHS, Row, check_row, each};
-use super::tile::{STAGED_ROWS, copy_out};
+use super::tile::STAGED_ROWS;
 use super::tile_runs::{Columns, ColumnsMut};
 use crate::job::kernel;
-use crate::number::{Element, Lanes, MAX_LANES, Machine, RealScalar, Scalar};
+use crate::lane_columns::{StagedMatrix, stage_matrix, write};
+use crate::number::{Element, Lanes, Machine, RealScalar, Scalar};
 use crate::rows::Rows;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -129,11 +130,8 @@ pub struct FactorTile<'a, T: Scalar> {
 
 kernel!(FactorTileKernel: FactorTile<'a> => bool);
 
-impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
-    /// Store row `j`, multiplied by the power of two that brings its largest entry near 1.
-    ///
-    /// # Safety
-    /// The tile has more than `j` rows.
+impl<V: Lanes, E: Element<V>> StagedMatrix<E> for TileFactors<V, E> {
+    /// The row is multiplied by the power of two that brings its largest entry near 1.
     #[inline(always)]
     unsafe fn put_row(&self, j: usize, row: [E; 3]) {
         let scale = E::largest(row[0], row[1], row[2]).equilibrate();
@@ -142,60 +140,6 @@ impl<V: Lanes, E: Element<V>> TileFactors<V, E> {
             scale.store(self.weights(j));
             for k in 0..3 {
                 row[k].scale(scale).store(self.step(j, MATRIX + k));
-            }
-        }
-    }
-
-    /// Store the rows of the tile, from row `first` of the matrix on.
-    ///
-    /// # Safety
-    /// The matrix has rows for all partitions, from row `first` on.
-    #[inline(always)]
-    unsafe fn put_rows<T: Scalar<Real = V::Real, Element<V> = E>>(&self, rows: &Rows<T>, first: usize) {
-        let m = self.m;
-        // Blocks of rows are read by vectors, but not the first and the last row of the matrix, which have no neighbor in `sub` and `sup`.
-        let from = if first == 0 { STAGED_ROWS } else { 0 };
-        let last = if first + V::W * m == rows.n() { m - 1 } else { m };
-        let to = from.max(last / STAGED_ROWS * STAGED_ROWS);
-        // SAFETY: the caller's promise; in these blocks, all neighbors exist.
-        unsafe {
-            let arrays = [
-                rows.sub.as_ptr().wrapping_add(first).wrapping_sub(1),
-                rows.diag.as_ptr().wrapping_add(first),
-                rows.sup.as_ptr().wrapping_add(first),
-            ];
-            let mut row = [E::splat(V::Real::ZERO); 3];
-            for j in (from..to).step_by(STAGED_ROWS / E::REALS) {
-                let mut columns = [[V::splat(V::Real::ZERO); 4]; 3];
-                for k in 0..3 {
-                    columns[k] = V::load_columns(arrays[k].wrapping_add(j).cast(), m * E::REALS);
-                }
-                for i in 0..STAGED_ROWS / E::REALS {
-                    for k in 0..3 {
-                        row[k] = E::from_columns(&columns[k][i * E::REALS..]);
-                        if T::COMPLEX && rows.conj {
-                            row[k] = row[k].conj();
-                        }
-                    }
-                    self.put_row(j + i, row);
-                }
-            }
-            let mut lanes = [[V::Real::ZERO; 2 * MAX_LANES]; 3];
-            for j in (0..from).chain(to..m) {
-                for lane in 0..V::W {
-                    let (sub, diag, sup) = rows.row(first + lane * m + j);
-                    let scalars = [sub, diag, sup];
-                    for k in 0..3 {
-                        lanes[k][lane] = scalars[k].re();
-                        if T::COMPLEX {
-                            lanes[k][V::W + lane] = scalars[k].im();
-                        }
-                    }
-                }
-                for k in 0..3 {
-                    row[k] = E::load(lanes[k].as_ptr());
-                }
-                self.put_row(j, row);
             }
         }
     }
@@ -231,7 +175,7 @@ impl<T: Scalar> Job<T> for FactorTile<'_, T> {
         // SAFETY: the tile has m rows, and the matrix has them; `coarse` has two scalars for each partition.
         unsafe {
             let tile = TileFactors::<V, T::Element<V>>::new(memory.as_mut_ptr(), m);
-            tile.put_rows(&rows, first);
+            stage_matrix::<T, V, _>(&rows, (first, m), &tile);
             let (top, by) = tile.eliminate_upwards(&mut least);
             tile.join_weights::<false>(by);
             let (bottom, by_bottom) = tile.eliminate_downwards(&mut least);
@@ -593,7 +537,7 @@ impl<T: Scalar> SubstituteTile<'_, T> {
             tile.check((0, &d), [&before, &first, &mid], &mut checks);
             for r in 0..R {
                 conjugated::<V, T::Element<V>>(first[r], conj).store(to[r]);
-                write::<T, V>(to[r], m, x[r].as_mut_ptr());
+                write::<T, V>((to[r], step), m, x[r].as_mut_ptr());
                 if !gaps[r].is_empty() {
                     checks[r].gap().store(gaps[r].as_mut_ptr());
                 }
@@ -607,26 +551,4 @@ impl<T: Scalar> SubstituteTile<'_, T> {
 #[inline(always)]
 fn conjugated<V: Lanes, E: Element<V>>(element: E, conj: bool) -> E {
     if E::REALS == 2 && conj { element.conj() } else { element }
-}
-
-/// Copy a column of a tile to the partitions, `m` contiguous scalars each.
-///
-/// # Safety
-/// The tile has `m` rows, and `out` is writable for as many of every lane.
-#[inline(always)]
-unsafe fn write<T: Scalar, V: Lanes<Real = T::Real>>(tile: *const T::Real, m: usize, out: *mut T) {
-    let whole = m / STAGED_ROWS * STAGED_ROWS;
-    let reals = T::Element::<V>::REALS;
-    // SAFETY: the caller's promise.
-    unsafe {
-        for j in (0..whole).step_by(STAGED_ROWS / reals) {
-            // Four vectors are four real rows or two complex ones.
-            let at = tile.add(j * reals * V::W);
-            let columns = [V::load(at), V::load(at.add(V::W)), V::load(at.add(2 * V::W)), V::load(at.add(3 * V::W))];
-            V::store_columns(columns, out.add(j).cast(), m * reals);
-        }
-        for j in whole..m {
-            copy_out(tile.add(j * reals * V::W), (V::W, V::W), out.add(j), m);
-        }
-    }
 }

@@ -39,15 +39,13 @@
 //! L.-W. Chang, MSc thesis, UIUC 2014, sections 4.1.2 and 4.2.1.
 
 mod linear;
-mod scan;
 
-pub(crate) use linear::{Affine, solve, solve_sequentially};
-pub(crate) use scan::{Carry, SCAN_GROUPS, Scan, ScanTile, run};
+pub(crate) use linear::{Affine, solve_sequentially};
 
 use crate::error::{Result, check_len};
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::arithmetic::Standard;
-use linear::Plain;
+use linear::{Plain, solve};
 
 /// Solve yᵢ = pᵢ·yᵢ₋₁ + qᵢ for i = 0 … n−1, with y₋₁ = `start`.
 ///

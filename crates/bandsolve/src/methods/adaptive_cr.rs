@@ -37,6 +37,7 @@ use crate::memory::{allocate, push};
 use crate::methods::diagonal_pivoting::scaled;
 use crate::methods::stored::Elimination;
 use bandsolve_kernel::cyclic::inverse_of_pair;
+use bandsolve_kernel::memory::MemoryPool;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::{peak, reciprocal};
 use bandsolve_kernel::{RealScalar, Scalar};
@@ -283,7 +284,7 @@ fn solve_levels<T: Scalar>(levels: &[AdaptiveLevel<T>], x: &mut [T], stack: &mut
 impl<T: Scalar> Elimination<T> for AdaptiveCr<T> {
     const NEEDS_SCRATCH: bool = true;
 
-    fn new(rows: &Rows<'_, T>, _options: &Options) -> Result<Self> {
+    fn new(rows: &Rows<'_, T>, _options: &Options, _pool: &MemoryPool) -> Result<Self> {
         let (first, mut coarse) = AdaptiveLevel::new(rows)?;
         let mut levels = Vec::new();
         push(&mut levels, first)?;

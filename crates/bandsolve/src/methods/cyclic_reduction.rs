@@ -27,6 +27,7 @@ use crate::methods::thomas::Thomas;
 use crate::tuning::REDUCED_MAX_N;
 use bandsolve_kernel::cyclic::{EliminateBlocks, LevelArrays, NewLevel, ReduceRhs, SubstituteBlocks};
 use bandsolve_kernel::memory::Array;
+use bandsolve_kernel::memory::MemoryPool;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::spread::{RowsOf, spread, tasks};
 use bandsolve_kernel::{Scalar, Simd};
@@ -59,9 +60,9 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
     const R: usize = B + 1;
 
     /// Eliminate the blocks, and return the rows of the next level, too.
-    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<(Self, NextRows<T>)> {
+    fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<(Self, NextRows<T>)> {
         let m = rows.n().div_ceil(Self::R);
-        let of = |words: usize| array(m * words, None);
+        let of = |words: usize| array(m * words, Some(pool));
         let arrays = LevelArrays { inverse: of(B * B)?, sub: of(1)?, sup: of(1)?, above: of(B)?, below: of(B)? };
         let mut coarse = NextRows([of(1)?, of(1)?, of(1)?]);
         let mut level = Self { arrays, simd: options.simd };
@@ -139,17 +140,17 @@ impl<T: Scalar, const B: usize> CyclicReduction<T, B> {
 impl<T: Scalar, const B: usize> Elimination<T> for CyclicReduction<T, B> {
     const NEEDS_SCRATCH: bool = true;
 
-    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
+    fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self> {
         let (mut levels, mut last) = (Vec::new(), None::<NextRows<T>>);
         let mut n = rows.n();
         while n > REDUCED_MAX_N {
             let rows = last.as_ref().map_or(*rows, NextRows::rows);
-            let (level, coarse) = CyclicLevel::new(&rows, options)?;
+            let (level, coarse) = CyclicLevel::new(&rows, options, pool)?;
             n = level.coarse_n();
             push(&mut levels, level)?;
             last = Some(coarse);
         }
-        let last_factors = Thomas::new(&last.as_ref().map_or(*rows, NextRows::rows), options)?;
+        let last_factors = Thomas::new(&last.as_ref().map_or(*rows, NextRows::rows), options, pool)?;
         let singular = last_factors.is_singular() || levels.iter().any(CyclicLevel::is_singular);
         Ok(Self { levels, last, last_factors, threads: options.threads, singular })
     }
@@ -178,7 +179,7 @@ mod tests {
 
     /// Return the rows of the next level, and check a solve with x = (1, 2, 3, 4).
     fn reduced<const B: usize>(a: &Tridiagonal<'_, f64>) -> Vec<(f64, f64, f64)> {
-        let (level, coarse) = CyclicLevel::<f64, B>::new(&a.rows(), &options()).unwrap();
+        let (level, coarse) = CyclicLevel::<f64, B>::new(&a.rows(), &options(), &MemoryPool::default()).unwrap();
         let rows: Vec<_> = (0..level.coarse_n()).map(|k| coarse.rows().row(k)).collect();
         let mut x = a.apply(&[1.0, 2.0, 3.0, 4.0]).unwrap();
         let mut d = vec![0.0; rows.len()];
@@ -217,14 +218,14 @@ mod tests {
             let diag = (0..n).map(|i| value(5 * i) + 5.0).collect();
             let a = Tridiagonal::from_vecs(sub, diag, sup, false).unwrap();
             let rows = a.rows().transposed(true);
-            let (level, coarse) = CyclicLevel::<Complex64, B>::new(&rows, &options()).unwrap();
+            let (level, coarse) = CyclicLevel::<Complex64, B>::new(&rows, &options(), &MemoryPool::default()).unwrap();
             let m = level.coarse_n();
             let (rest, x): (Vec<_>, Vec<_>) = ((0..m).map(|k| value(7 * k)).collect(), (0..n).map(value).collect());
             let (mut d, mut whole) = (vec![Complex64::ZERO; m], x.clone());
             level.reduce(&x, &mut d, 1);
             level.substitute(&rest, &mut whole, 1);
             for tasks in 2..6 {
-                let mut again = CyclicLevel::<Complex64, B>::new(&rows, &options()).unwrap();
+                let mut again = CyclicLevel::<Complex64, B>::new(&rows, &options(), &MemoryPool::default()).unwrap();
                 again.0.eliminate(&rows, &mut again.1, tasks);
                 let arrays = |level: &CyclicLevel<Complex64, B>| {
                     let LevelArrays { inverse, sub, sup, above, below } = &level.arrays;

@@ -28,9 +28,10 @@
 use crate::contract::determinant::ScaledProduct;
 use crate::decision::Options;
 use crate::error::Result;
-use crate::memory::allocate;
+use crate::memory::array;
 use crate::methods::stored::Elimination;
-use crate::recurrence::{Affine, solve, solve_sequentially};
+use crate::recurrence::{Affine, solve_sequentially};
+use bandsolve_kernel::memory::{Array, MemoryPool};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::{peak, reciprocal};
 use bandsolve_kernel::sweep::KAPPA;
@@ -74,22 +75,6 @@ impl<T: Scalar> Minors<T> {
         Self { last: b * self.last - a * sup * self.before, before: self.last, older: self.before }
     }
 
-    /// The minors multiplied by a number.
-    #[inline(always)]
-    pub fn scale(self, by: T::Real) -> Self {
-        Self { last: self.last.scale(by), before: self.before.scale(by), older: self.older.scale(by) }
-    }
-
-    /// The minors divided by the larger of the last two, so that equal ratios give equal bits.
-    #[inline(always)]
-    pub fn normalized(self) -> Self {
-        let last_is_larger = peak(self.last) > peak(self.before);
-        let recip = reciprocal(if last_is_larger { self.last } else { self.before });
-        let (small, older) = (if last_is_larger { self.before } else { self.last } * recip, self.older * recip);
-        let (last, before) = if last_is_larger { (T::ONE, small) } else { (small, T::ONE) };
-        Self { last, before, older }
-    }
-
     /// Whether a 2 × 2 pivot starts at row `here`, which has these minors. `next` and `after` are the next two rows.
     #[inline(always)]
     pub fn begin_pair(self, here: &ScaledRow<T>, next: &ScaledRow<T>, after: &ScaledRow<T>) -> bool {
@@ -103,8 +88,6 @@ impl<T: Scalar> Minors<T> {
 }
 
 impl<T: Scalar> RowPivot<T> {
-    pub const NONE: Self = Self { plus: T::ZERO, by: T::ZERO, own: T::ZERO, other: T::ZERO, next: T::ZERO };
-
     /// The factors of row `here` before row `next`, and whether the pivot is zero.
     ///
     /// If `begins`, the row is the first one of a 2 × 2 pivot. Otherwise it completes a pivot, which is 2 × 2 if `second`. The function has
@@ -132,66 +115,49 @@ impl<T: Scalar> RowPivot<T> {
     }
 }
 
-/// Factors of an open system: 5 words per row, and the sizes of the pivots.
+/// Factors of an open system that are computed row by row: 5 words per row, and the sizes of the pivots.
+///
+/// # Cost
+/// Factor: 20 flops and 1 division per row. Solve: 8 flops per row and right-hand side, the factors are read twice.
 #[derive(Debug)]
-pub(crate) struct PivotFactors<T> {
-    pub pivots: Vec<RowPivot<T>>,
-    /// Whether a 2 × 2 pivot starts in a row.
-    pub pair: Vec<bool>,
-    pub singular: bool,
+pub(crate) struct DiagonalPivoting<T> {
+    /// The numbers of [`RowPivot`] for each row.
+    pivots: Array<[T; 5]>,
+    /// 1 if a 2 × 2 pivot starts in a row, else 0.
+    pair: Array<u8>,
+    singular: bool,
 }
 
-impl<T: Scalar> PivotFactors<T> {
-    /// Allocate factors of n rows.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn new(n: usize) -> Result<Self> {
-        Ok(Self { pivots: allocate(n, RowPivot::NONE)?, pair: allocate(n, false)?, singular: false })
+/// The factors as slices.
+#[derive(Debug, Clone, Copy)]
+struct PivotRows<'f, T> {
+    pivots: &'f [[T; 5]],
+    pair: &'f [u8],
+}
+
+impl<T: Scalar> PivotRows<'_, T> {
+    #[inline(always)]
+    fn pivot(self, i: usize) -> RowPivot<T> {
+        let [plus, by, own, other, next] = self.pivots[i];
+        RowPivot { plus, by, own, other, next }
     }
 
-    /// Return det A of the matrix with these `rows`.
-    ///
-    /// 1/`plus` is a 1 × 1 pivot. sub/(`by`·`plus`), with `sub` and `by` of the second row and `plus` of the first, is Δ of a 2 × 2 pivot.
-    /// The scales of the rows cancel.
-    pub fn product(&self, rows: &Rows<'_, T>) -> ScaledProduct {
-        let mut product = ScaledProduct::ONE;
-        for (i, pivot) in self.pivots.iter().enumerate() {
-            if i > 0 && self.pair[i - 1] {
-                product.multiply(pivot.by);
-                product.divide(rows.row(i).0);
-            } else {
-                product.multiply(pivot.plus);
-            }
-        }
-        product.invert();
-        product
+    /// Whether row `i` is the second one of a 2 × 2 pivot.
+    #[inline(always)]
+    fn is_second(self, i: usize) -> bool {
+        i > 0 && self.pair[i - 1] == 1
     }
+}
 
-    /// Replace right-hand sides by solutions.
-    ///
-    /// # Cost
-    /// Per row and right-hand side, 8 flops on one thread and 22 in parallel. The factors are read twice.
-    pub fn solve(&self, x: &mut [T], threads: Option<usize>) {
-        let (forward, backward) = (Forward { factors: self }, Backward { factors: self });
-        for x in x.chunks_exact_mut(self.pivots.len()) {
-            match threads {
-                Some(threads) => {
-                    solve(&forward, [T::ZERO], threads, x);
-                    solve(&backward, [T::ZERO], threads, x);
-                }
-                None => {
-                    solve_sequentially(&forward, [T::ZERO], x);
-                    solve_sequentially(&backward, [T::ZERO], x);
-                }
-            }
-        }
+impl<T: Scalar> DiagonalPivoting<T> {
+    fn rows(&self) -> PivotRows<'_, T> {
+        PivotRows { pivots: &self.pivots, pair: &self.pair }
     }
 }
 
 /// The sweep with L and B, from d to y.
 struct Forward<'f, T> {
-    factors: &'f PivotFactors<T>,
+    factors: PivotRows<'f, T>,
 }
 
 impl<T: Scalar> Affine<T, 1> for Forward<'_, T> {
@@ -199,28 +165,20 @@ impl<T: Scalar> Affine<T, 1> for Forward<'_, T> {
 
     #[inline(always)]
     fn row(&self, i: usize, d: T) -> ([T; 1], T) {
-        let RowPivot { plus, by, .. } = self.factors.pivots[i];
+        let RowPivot { plus, by, .. } = self.factors.pivot(i);
         ([-by], plus * d)
     }
 
     #[inline(always)]
     fn output(&self, i: usize, [_, next]: [T; 2], _before: T, v: T) -> T {
-        let RowPivot { own, other, .. } = self.factors.pivots[i];
+        let RowPivot { own, other, .. } = self.factors.pivot(i);
         own * v - other * next
     }
 }
 
 /// The sweep with Mᵀ, from y to x. Its state is x in the row where the pivot below starts.
 struct Backward<'f, T> {
-    factors: &'f PivotFactors<T>,
-}
-
-impl<T: Scalar> Backward<'_, T> {
-    /// Whether row `i` is the second one of a 2 × 2 pivot.
-    #[inline(always)]
-    fn is_second(&self, i: usize) -> bool {
-        i > 0 && self.factors.pair[i - 1]
-    }
+    factors: PivotRows<'f, T>,
 }
 
 impl<T: Scalar> Affine<T, 1> for Backward<'_, T> {
@@ -228,62 +186,87 @@ impl<T: Scalar> Affine<T, 1> for Backward<'_, T> {
 
     #[inline(always)]
     fn row(&self, i: usize, y: T) -> ([T; 1], T) {
-        let (second, next) = (self.is_second(i), self.factors.pivots[i].next);
+        let (second, next) = (self.factors.is_second(i), self.factors.pivot(i).next);
         ([if second { T::ONE } else { -next }], if second { T::ZERO } else { y })
     }
 
     #[inline(always)]
     fn output(&self, i: usize, [y, _]: [T; 2], before: T, x: T) -> T {
-        let of_second = y - self.factors.pivots[i].next * before;
-        if self.is_second(i) { of_second } else { x }
+        let of_second = y - self.factors.pivot(i).next * before;
+        if self.factors.is_second(i) { of_second } else { x }
     }
 }
 
-/// Factors that are computed row by row.
-///
-/// # Cost
-/// Factor: 20 flops and 1 division per row. Solve: 8 flops per row and right-hand side.
-#[derive(Debug)]
-pub(crate) struct DiagonalPivoting<T>(PivotFactors<T>);
-
 impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
-    fn new(rows: &Rows<'_, T>, _options: &Options) -> Result<Self> {
+    fn new(rows: &Rows<'_, T>, _options: &Options, pool: &MemoryPool) -> Result<Self> {
         let n = rows.n();
-        let mut f = PivotFactors::new(n)?;
+        let (mut pivots, mut pair) = (array::<[T; 5]>(n, Some(pool))?, array::<u8>(n, Some(pool))?);
+        let (to, pairs) = (&mut *pivots, &mut *pair);
+        let mut put = |i: usize, pivot: RowPivot<T>, begins: bool| {
+            let RowPivot { plus, by, own, other, next } = pivot;
+            (to[i], pairs[i]) = ([plus, by, own, other, next], u8::from(begins));
+        };
         let (mut here, mut next) = (scaled(rows, 0), scaled(rows, 1));
         // u of the row above.
-        let (mut above, mut i) = (T::ZERO, 0);
+        let (mut above, mut i, mut is_singular) = (T::ZERO, 0, false);
         while i < n {
             let after = scaled(rows, i + 2);
             let minors = Minors { last: here.entries[1] - here.entries[0] * above, before: T::ONE, older: T::ZERO };
-            f.pair[i] = i + 1 < n && minors.begin_pair(&here, &next, &after);
-            let singular;
-            (f.pivots[i], singular) = RowPivot::new(minors, &here, &next, f.pair[i], false);
-            f.singular |= singular;
-            if f.pair[i] {
+            let begins = i + 1 < n && minors.begin_pair(&here, &next, &after);
+            let (mut pivot, singular) = RowPivot::new(minors, &here, &next, begins, false);
+            is_singular |= singular;
+            put(i, pivot, begins);
+            if begins {
                 // The minors of the second row are those of the pivot, Δ and b̂.
                 let minors = minors.follow(here.entries[2], &next);
-                (f.pivots[i + 1], _) = RowPivot::new(minors, &next, &after, false, true);
+                (pivot, _) = RowPivot::new(minors, &next, &after, false, true);
+                put(i + 1, pivot, false);
                 (here, next, i) = (after, scaled(rows, i + 3), i + 2);
             } else {
                 (here, next, i) = (next, after, i + 1);
             }
-            above = f.pivots[i - 1].next;
+            above = pivot.next;
         }
-        Ok(Self(f))
+        Ok(Self { pivots, pair, singular: is_singular })
     }
 
     fn is_singular(&self) -> bool {
-        self.0.singular
+        self.singular
     }
 
     fn product(&self, rows: &Rows<'_, T>) -> Option<ScaledProduct> {
-        Some(self.0.product(rows))
+        let factors = self.rows();
+        let pivot = |i: usize| {
+            let RowPivot { plus, by, .. } = factors.pivot(i);
+            (plus, factors.is_second(i).then_some(by))
+        };
+        Some(determinant(rows, pivot))
     }
 
     fn solve(&self, _rows: &Rows<'_, T>, x: &mut [T], _stack: &mut PodStack) {
-        self.0.solve(x, None);
+        let factors = self.rows();
+        for x in x.chunks_exact_mut(factors.pivots.len()) {
+            solve_sequentially(&Forward { factors }, [T::ZERO], x);
+            solve_sequentially(&Backward { factors }, [T::ZERO], x);
+        }
     }
+}
+
+/// det A of the matrix with these rows, from `plus`, and `by` in the second rows of 2 × 2 pivots.
+///
+/// 1/`plus` is a 1 × 1 pivot. sub/(`by`·`plus`), with `sub` and `by` of the second row and `plus` of the first, is Δ of a 2 × 2 pivot.
+/// The scales of the rows cancel.
+pub(crate) fn determinant<T: Scalar>(rows: &Rows<'_, T>, pivot: impl Fn(usize) -> (T, Option<T>)) -> ScaledProduct {
+    let mut product = ScaledProduct::ONE;
+    for i in 0..rows.n() {
+        let (plus, by) = pivot(i);
+        product.multiply(by.unwrap_or(plus));
+        if by.is_some() {
+            product.divide(rows.row(i).0);
+        }
+    }
+    product.invert();
+    product
 }
 
 /// Row `i` multiplied by the power of two for which its largest entry is in [2, 4), or zero beyond the last row.

@@ -22,6 +22,7 @@ use crate::error::Result;
 use crate::methods::stored::Elimination;
 use crate::tuning::PCR_ROWS;
 use bandsolve_kernel::Scalar;
+use bandsolve_kernel::memory::MemoryPool;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::reciprocal;
 use bandsolve_kernel::spread::{spread, tasks};
@@ -140,7 +141,7 @@ impl<'a, T: Scalar> PcrLevel<'a, T> {
 impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
     const NEEDS_SCRATCH: bool = true;
 
-    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
+    fn new(rows: &Rows<'_, T>, options: &Options, _pool: &MemoryPool) -> Result<Self> {
         let (n, threads) = (rows.n(), options.threads);
         let scratch = PcrLevel::<T>::scratch(n).and(PcrLevel::<T>::scratch(n));
         let mut memory = buffer(scratch)?;
@@ -223,7 +224,7 @@ mod tests {
     fn as_many_levels_as_needed() {
         let levels = |rows: &[[f64; 3]]| {
             let a = matrix(rows);
-            ParallelCyclicReduction::new(&a.rows(), &options()).unwrap().levels
+            ParallelCyclicReduction::new(&a.rows(), &options(), &MemoryPool::default()).unwrap().levels
         };
         assert_eq!([2, 3, 4, 5, 9].map(|n| levels(&vec![[1.0, 4.0, 1.0]; n])), [1, 2, 2, 3, 4]);
         assert_eq!(levels(&[[0.0, 4.0, 0.0]; 9]), 0);

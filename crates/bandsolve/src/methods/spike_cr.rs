@@ -30,11 +30,12 @@ use crate::contract::verify::buffer;
 use crate::decision::Options;
 use crate::error::Result;
 use crate::matrix::Banded;
-use crate::memory::{allocate, filled, places};
+use crate::memory::{allocate, array, filled, places};
 use crate::methods::cr::Cr;
 use crate::methods::stored::Elimination;
 use crate::pivoted::band_lu::BandLu;
 use crate::tuning::SPIKE_PARTITION_ROWS;
+use bandsolve_kernel::memory::{Array, MemoryPool};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::spread::{RowsOf, spread};
 use bandsolve_kernel::{Scalar, Simd};
@@ -54,7 +55,7 @@ pub(crate) struct Spikes<T: Scalar, E> {
     cut: RowCut,
     inner: Vec<E>,
     /// w and v in each row.
-    spikes: Vec<[T; 2]>,
+    spikes: Array<[T; 2]>,
     /// The factors of the coarse system; `None` if there is only one partition.
     coarse: Option<BandLu<T>>,
     threads: usize,
@@ -87,24 +88,34 @@ impl RowCut {
 
 impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
     /// Factor the partitions and compute their spikes.
-    fn factor(rows: &Rows<'_, T>, options: &Options, cut: RowCut) -> Result<(Vec<E>, Vec<[T; 2]>)> {
+    fn factor(
+        rows: &Rows<'_, T>,
+        options: &Options,
+        pool: &MemoryPool,
+        cut: RowCut,
+    ) -> Result<(Vec<E>, Array<[T; 2]>)> {
         let alone = Options { threads: 1, ..*options };
         let mut inner = places::<E>(cut.count())?;
-        let mut spikes = allocate(cut.n, [T::ZERO; 2])?;
+        let mut spikes = array(cut.n, Some(pool))?;
         let out = (&mut inner[..], RowsOf(&mut spikes, cut.rows));
         spread(options.threads.min(cut.count()), 0..cut.count(), out, &|partitions, (inner, RowsOf(spikes, _))| {
             for (p, inner) in partitions.clone().zip(inner) {
                 let spikes = &mut spikes[cut.rows_from(partitions.start, p)];
-                *inner = Some(Self::factor_partition(rows, &alone, cut.rows(p), spikes));
+                *inner = Some(Self::factor_partition(rows, (&alone, pool), cut.rows(p), spikes));
             }
         });
         Ok((filled(inner)?, spikes))
     }
 
     /// Factor the partition of the rows `part` and compute its spikes.
-    fn factor_partition(rows: &Rows<'_, T>, options: &Options, part: Range<usize>, to: &mut [[T; 2]]) -> Result<E> {
+    fn factor_partition(
+        rows: &Rows<'_, T>,
+        (options, pool): (&Options, &MemoryPool),
+        part: Range<usize>,
+        to: &mut [[T; 2]],
+    ) -> Result<E> {
         let (section, m) = (rows.section(part.clone()), part.len());
-        let inner = E::new(&section, options)?;
+        let inner = E::new(&section, options, pool)?;
         let mut spikes = allocate(2 * m, T::ZERO)?;
         if part.start > 0 {
             spikes[0] = rows.row(part.start).0;
@@ -180,9 +191,9 @@ impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
 impl<T: Scalar, E: Elimination<T>> Elimination<T> for Spikes<T, E> {
     const NEEDS_SCRATCH: bool = true;
 
-    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
+    fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self> {
         let cut = RowCut { n: rows.n(), rows: options.partition_rows.unwrap_or(SPIKE_PARTITION_ROWS).max(3) };
-        let (inner, spikes) = Self::factor(rows, options, cut)?;
+        let (inner, spikes) = Self::factor(rows, options, pool, cut)?;
         let threads = options.threads.min(cut.count());
         let mut spike = Self { cut, inner, spikes, coarse: None, threads, singular: false };
         if cut.count() > 1 {
@@ -236,8 +247,8 @@ mod tests {
         (rows[2][2], rows[3][0]) = (1.0, 1.0);
         let a = matrix(&rows);
         let options = Options { partition_rows: Some(3), ..options() };
-        let spike = Spikes::<f64, Thomas<f64>>::new(&a.rows(), &options).unwrap();
-        assert_eq!(spike.spikes, [[0.0, 0.0], [0.0, 0.0], [0.0, 0.5], [0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]);
+        let spike = Spikes::<f64, Thomas<f64>>::new(&a.rows(), &options, &MemoryPool::default()).unwrap();
+        assert_eq!(*spike.spikes, [[0.0, 0.0], [0.0, 0.0], [0.0, 0.5], [0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]);
         let x = solve::<Spikes<f64, Thomas<f64>>>(&a, &options, &[2.0, 4.0, 10.0, 11.0, 10.0, 12.0]);
         assert_eq!(x, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     }

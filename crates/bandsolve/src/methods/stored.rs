@@ -18,6 +18,7 @@ use crate::matrix::Tridiagonal;
 use crate::memory::allocate;
 use crate::pivoted::tridiagonal;
 use bandsolve_kernel::Scalar;
+use bandsolve_kernel::memory::MemoryPool;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::reciprocal;
 use core::fmt::Debug;
@@ -26,11 +27,11 @@ use std::sync::Arc;
 
 /// The factors of one method for an open system of n ≥ 2 unknowns.
 pub(crate) trait Elimination<T: Scalar>: Sized + Send + Sync + Debug {
-    /// Factor the system. A singular matrix is no error.
+    /// Factor the system, in memory from `pool`. A singular matrix is no error.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self>;
+    fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self>;
 
     /// Whether a pivot is exactly zero, so that solutions are useless.
     fn is_singular(&self) -> bool;
@@ -70,13 +71,13 @@ struct Border<T> {
 }
 
 impl<T: Scalar, E: Elimination<T>> OpenOrPeriodic<T, E> {
-    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
+    fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self> {
         if !rows.periodic {
-            return Ok(Self { inner: E::new(rows, options)?, border: None });
+            return Ok(Self { inner: E::new(rows, options, pool)?, border: None });
         }
         let n = rows.n() - 1;
         let open = rows.section(0..n);
-        let inner = E::new(&open, options)?;
+        let inner = E::new(&open, options, pool)?;
         let mut column = allocate(n, T::ZERO)?;
         column[0] += rows.row(0).0;
         column[n - 1] += rows.row(n - 1).2;
@@ -118,6 +119,7 @@ const SMALLEST: usize = 3;
 #[derive(Debug)]
 struct Stored<T, E> {
     options: Options,
+    pool: MemoryPool,
     /// `None` below [`SMALLEST`] unknowns.
     plain: Option<OpenOrPeriodic<T, E>>,
     /// Factors of Aᵀ.
@@ -132,9 +134,9 @@ pub(crate) fn factor<'m, T: Scalar, E: Elimination<T> + 'static>(
     decision: &Decision,
     a: Arc<Tridiagonal<'m, T>>,
 ) -> Result<Factors<T, Tridiagonal<'m, T>>> {
-    let options = decision.options;
-    let plain = if a.n() < SMALLEST { None } else { Some(OpenOrPeriodic::<T, E>::new(&a.rows(), &options)?) };
-    let stored = Stored { options, plain, transposed: Lazy::new() };
+    let (options, pool) = (decision.options, decision.pool.clone());
+    let plain = if a.n() < SMALLEST { None } else { Some(OpenOrPeriodic::<T, E>::new(&a.rows(), &options, &pool)?) };
+    let stored = Stored { options, pool, plain, transposed: Lazy::new() };
     Ok(Factors::new(a, Facts::new(decision), stored).or_else(decision, tridiagonal::factor))
 }
 
@@ -162,7 +164,7 @@ impl<'m, T: Scalar, E: Elimination<T>> Solver<T, Tridiagonal<'m, T>> for Stored<
 
     fn prepare(&self, a: &Tridiagonal<'m, T>, transposed: bool) -> Result<()> {
         if transposed {
-            self.transposed.get(|| OpenOrPeriodic::new(&rows(a, true), &self.options))?;
+            self.transposed.get(|| OpenOrPeriodic::new(&rows(a, true), &self.options, &self.pool))?;
         }
         Ok(())
     }
@@ -215,7 +217,7 @@ pub(crate) mod testing {
     /// Solve unchecked, in scratch of exactly the requested size.
     pub fn solve<E: Elimination<f64>>(a: &Tridiagonal<'_, f64>, options: &Options, d: &[f64]) -> Vec<f64> {
         let (rows, mut x) = (a.rows(), d.to_vec());
-        let factors = E::new(&rows, options).unwrap();
+        let factors = E::new(&rows, options, &MemoryPool::default()).unwrap();
         assert!(!factors.is_singular());
         let mut memory = PodBuffer::new(factors.scratch(d.len() / a.n()));
         factors.solve(&rows, &mut x, PodStack::new(&mut memory));

@@ -5,210 +5,125 @@
 //! ```
 //!
 //! The leading entries b̂ do not depend on whether earlier pivots are 1 × 1 or 2 × 2. They are therefore computed before the pivots are
-//! chosen. Rows are scaled by powers of two. The minors of a group are multiplied by a common factor from row to row, which keeps them in
-//! range and does not change their ratios. Three sweeps run over each tile while it is in cache:
+//! chosen. Tiles of rows are processed on SIMD lanes, several at a time on threads; `pivot_tiles.rs` of the kernels has the steps.
 //!
-//! 1. Compute both columns of the 2 × 2 transfer of (θᵢ, θᵢ₋₁) for each group. The state passes through the transfers to the next tile.
-//! 2. Compute the minors of each group from the state before it. For each row, store a bit: whether a 2 × 2 pivot would start there.
-//!    Determine whether the row after the group is the second one of a pivot, for both cases of its first row. The answers and the last
-//!    minors are a second state that passes from tile to tile.
-//! 3. Compute the minors again, starting from those after the previous group in sweep 2, and write the factors.
-//!
-//! A transfer nearly has rank one, so a state near its kernel loses digits. A sweep over rows does not lose digits, and its result depends
-//! only weakly on the state before. Sweep 3 therefore starts from the results of sweep 2.
-//!
-//! A solve reads the factors but not the matrix. In double precision, factoring reads 24 bytes per row and writes 41. A solve reads 48
-//! bytes per row forward and 49 backward, and writes 8 bytes each time.
+//! A solve reads the factors but not the matrix.
 //!
 //! Source: Chang, thesis, chapter 4. a, b, c, d → sub, diag, sup, rhs.
 
 use crate::contract::determinant::ScaledProduct;
 use crate::decision::Options;
 use crate::error::Result;
-use crate::methods::diagonal_pivoting::{Minors, PivotFactors, RowPivot, ScaledRow, scaled};
+use crate::memory::array;
+use crate::methods::diagonal_pivoting::determinant;
 use crate::methods::stored::Elimination;
-use crate::recurrence::{Carry, SCAN_GROUPS, Scan, ScanTile, run};
-use crate::tuning::SCAN_TILE_ROWS;
+use crate::tuning::tasks;
+use bandsolve_kernel::memory::{Array, MemoryPool};
+use bandsolve_kernel::pivot_tiles::{FactorPivots, PivotCarry, PivotSizes, SolveCarry, SolveTile};
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::scalar::peak;
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::scan::{Scan, ScanTile, run};
+use bandsolve_kernel::{Scalar, Simd};
 use core::sync::atomic::{AtomicBool, Ordering};
 use dyn_stack::PodStack;
 
 /// Factors of an open system. If `PAIRS`, 2 × 2 pivots are used where they are needed.
 ///
 /// # Cost
-/// Factor: 40 flops and 3 divisions per row (36 flops without pairs). Solve: 17 flops per row and right-hand side.
+/// Factor: 40 flops and a division per row (34 flops without pairs). Solve: 21 flops per row and right-hand side (12 without pairs).
 #[derive(Debug)]
-pub(crate) struct Theta<T, const PAIRS: bool> {
-    factors: PivotFactors<T>,
+pub(crate) struct Theta<T: Scalar, const PAIRS: bool> {
+    memory: Array<T::Real>,
+    sizes: PivotSizes,
+    simd: Simd,
     threads: usize,
+    singular: bool,
 }
 
 impl<T: Scalar, const PAIRS: bool> Elimination<T> for Theta<T, PAIRS> {
-    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
-        let mut factors = PivotFactors::new(rows.n())?;
-        let start = Minors { last: T::ONE, before: T::ZERO, older: T::ZERO };
-        let structure = Carry::new(GroupBorder { second: false, minors: start });
-        let sweeps = Sweeps::<T, PAIRS> { rows, structure, singular: AtomicBool::new(false) };
-        run(&sweeps, (&mut factors.pivots[..], &mut factors.pair[..]), start, options.threads);
-        factors.singular = sweeps.singular.into_inner();
-        Ok(Self { factors, threads: options.threads })
+    fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self> {
+        let (n, simd) = (rows.n(), options.simd);
+        let sizes = PivotSizes::new::<T>(n, PAIRS, simd);
+        let mut memory = array(sizes.len(), Some(pool))?;
+        let threads = tasks(options.threads, n);
+        let scan = FactorScan { rows, sizes, simd, carry: PivotCarry::new(), singular: AtomicBool::new(false) };
+        run(&scan, &mut *memory, threads);
+        let singular = scan.singular.into_inner();
+        Ok(Self { memory, sizes, simd, threads, singular })
     }
 
     fn is_singular(&self) -> bool {
-        self.factors.singular
+        self.singular
     }
 
     /// Return the determinant only with 2 × 2 pivots, because without them pivots can lose digits.
     fn product(&self, rows: &Rows<'_, T>) -> Option<ScaledProduct> {
-        PAIRS.then(|| self.factors.product(rows))
+        PAIRS.then(|| determinant(rows, |i| self.sizes.row::<T>(&self.memory, i)))
     }
 
-    fn solve(&self, _rows: &Rows<'_, T>, x: &mut [T], _stack: &mut PodStack) {
-        self.factors.solve(x, Some(self.threads));
+    fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], _stack: &mut PodStack) {
+        for x in x.chunks_exact_mut(rows.n()) {
+            run(&SolveScan::<T, PAIRS, false> { factors: self, carry: SolveCarry::new() }, &mut *x, self.threads);
+            run(&SolveScan::<T, PAIRS, true> { factors: self, carry: SolveCarry::new() }, x, self.threads);
+        }
     }
 }
 
-/// The state between two groups of sweep 2.
-#[derive(Debug, Clone, Copy)]
-struct GroupBorder<T> {
-    /// Whether the next row is the second one of a 2 × 2 pivot.
-    second: bool,
-    /// The minors of the previous row.
-    minors: Minors<T>,
-}
-
-/// The sweeps over a tile.
-struct Sweeps<'m, T, const PAIRS: bool> {
+/// The scan that factors.
+struct FactorScan<'m, T> {
     rows: &'m Rows<'m, T>,
-    structure: Carry<GroupBorder<T>>,
+    sizes: PivotSizes,
+    simd: Simd,
+    carry: PivotCarry<T>,
     singular: AtomicBool,
 }
 
-/// The position of a row: it is row `step` of group `g`.
-struct RowPlace {
-    g: usize,
-    step: usize,
-    row: usize,
-}
-
-/// The larger modulus.
-#[inline(always)]
-fn larger<T: Scalar>(a: T, b: T) -> T::Real {
-    peak(a).max_nan(peak(b))
-}
-
-impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
-    /// The scaled `sup` entry of the row before `row`.
-    fn sup_before(&self, row: usize) -> T {
-        if row == 0 { T::ZERO } else { scaled(self.rows, row - 1).entries[2] }
-    }
-
-    /// Compute the minors of groups of `len` rows from row `first` on. `minors` holds those of the row before each group. Calls `each`
-    /// with the position, the minors, and the row and the next two rows.
-    #[inline(always)]
-    fn sweep<const G: usize>(
-        &self,
-        (first, len): (usize, usize),
-        minors: &mut [Minors<T>; G],
-        mut each: impl FnMut(RowPlace, Minors<T>, &[ScaledRow<T>; 3]),
-    ) {
-        let mut sup: [T; G] = core::array::from_fn(|g| self.sup_before(first + g * len));
-        let mut window: [[ScaledRow<T>; 2]; G] =
-            core::array::from_fn(|g| [0, 1].map(|ahead| scaled(self.rows, first + g * len + ahead)));
-        for step in 0..len {
-            for g in 0..G {
-                let row = first + g * len + step;
-                let [here, next] = window[g];
-                let after = scaled(self.rows, row + 2);
-                let raw = minors[g].follow(sup[g], &here);
-                minors[g] = raw.normalized();
-                each(RowPlace { g, step, row }, minors[g], &[here, next, after]);
-                sup[g] = here.entries[2];
-                window[g] = [next, after];
-            }
-        }
-    }
-}
-
-/// The rows at which 2 × 2 pivots would start: one byte per step with one bit per group.
-type Begins = [u8; SCAN_TILE_ROWS / SCAN_GROUPS];
-
-impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [RowPivot<T>], &'x mut [bool])> for Sweeps<'_, T, PAIRS> {
-    type State = Minors<T>;
-    /// The images of (1, 0) and (0, 1).
-    type Transfer = [[T; 2]; 2];
+impl<'x, T: Scalar> Scan<&'x mut [T::Real]> for FactorScan<'_, T> {
     const REVERSED: bool = false;
 
-    fn transfers<const G: usize>(&self, tile: &PivotOutput<'x, T>) -> [[[T; 2]; 2]; G] {
-        let (first, len) = (tile.offset, tile.group_rows::<G>());
-        let mut sup: [T; G] = core::array::from_fn(|g| self.sup_before(first + g * len));
-        let mut transfers = [[[T::ONE, T::ZERO], [T::ZERO, T::ONE]]; G];
-        for step in 0..len {
-            for g in 0..G {
-                let [a, b, c] = scaled(self.rows, first + g * len + step).entries;
-                let product = a * sup[g];
-                sup[g] = c;
-                let [p, q] = transfers[g].map(|[last, before]| [b * last - product * before, last]);
-                let scale = larger(p[0], p[1]).max_nan(larger(q[0], q[1])).normalizer();
-                transfers[g] = [p, q].map(|column| column.map(|v| v.scale(scale)));
-            }
+    fn tile_rows(&self, left: usize) -> usize {
+        left.min(self.sizes.tile_len(0))
+    }
+
+    fn tile(&self, tile: &mut ScanTile<&'x mut [T::Real]>) -> bool {
+        let (index, first, carry) = (tile.index, tile.index * self.sizes.rows(), &self.carry);
+        let Self { rows, sizes, simd, .. } = *self;
+        let job = FactorPivots { rows: *rows, sizes, first, index, memory: tile.output, carry };
+        let singular = job.run_on(simd);
+        if singular == Some(true) {
+            self.singular.store(true, Ordering::Relaxed);
         }
-        transfers
-    }
-
-    fn apply<const G: usize>(
-        &self,
-        _tile: &PivotOutput<'x, T>,
-        _g: usize,
-        [p, q]: &[[T; 2]; 2],
-        Minors { last, before, .. }: Minors<T>,
-    ) -> Minors<T> {
-        let result = [0, 1].map(|k| p[k] * last + q[k] * before);
-        let minors = Minors { last: result[0], before: result[1], older: T::ZERO };
-        minors.scale(larger(result[0], result[1]).normalizer())
-    }
-
-    fn finish<const G: usize>(&self, tile: &mut PivotOutput<'x, T>, mut leaving: [Minors<T>; G]) -> bool {
-        let groups = (tile.offset, tile.group_rows::<G>());
-        let (mut begins, mut second): (Begins, _) = ([0; SCAN_TILE_ROWS / SCAN_GROUPS], [[false, true]; G]);
-        self.sweep(groups, &mut leaving, |RowPlace { g, step, row }, minors, [here, next, after]| {
-            let begin = PAIRS && row + 1 < self.rows.n() && minors.begin_pair(here, next, after);
-            begins[step] |= u8::from(begin) << g;
-            second[g] = second[g].map(|second| begin && !second);
-        });
-        let entering = self.structure.pass::<G>(tile.index, |g, border| GroupBorder {
-            second: second[g][usize::from(border.second)],
-            minors: leaving[g],
-        });
-        entering.map(|entering| self.write(tile, &begins, entering)).is_some()
+        singular.is_some()
     }
 
     fn give_up(&self) {
-        self.structure.give_up();
+        self.carry.give_up();
     }
 }
 
-type PivotOutput<'x, T> = ScanTile<(&'x mut [RowPivot<T>], &'x mut [bool])>;
+/// The scan of the forward or the backward sweep of a solve.
+struct SolveScan<'f, T: Scalar, const PAIRS: bool, const BACKWARD: bool> {
+    factors: &'f Theta<T, PAIRS>,
+    carry: SolveCarry<T>,
+}
 
-impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
-    /// Do sweep 3.
-    fn write<const G: usize>(&self, tile: &mut PivotOutput<'_, T>, begins: &Begins, entering: [GroupBorder<T>; G]) {
-        let groups = (tile.offset, tile.group_rows::<G>());
-        let (mut minors, mut second) = (entering.map(|border| border.minors), entering.map(|border| border.second));
-        let (pivots, pair) = &mut tile.output;
-        let mut singular = false;
-        self.sweep(groups, &mut minors, |RowPlace { g, step, row }, minors, [here, next, _]| {
-            let (at, begin) = (row - groups.0, begins[step] >> g & 1 == 1 && !second[g]);
-            pair[at] = begin;
-            let zero;
-            (pivots[at], zero) = RowPivot::new(minors, here, next, begin, second[g]);
-            singular |= zero;
-            second[g] = begin;
-        });
-        if singular {
-            self.singular.store(true, Ordering::Relaxed);
-        }
+impl<'x, T: Scalar, const PAIRS: bool, const BACKWARD: bool> Scan<&'x mut [T]> for SolveScan<'_, T, PAIRS, BACKWARD> {
+    const REVERSED: bool = BACKWARD;
+
+    /// The last tile of the matrix may have fewer rows. It is the first one backward.
+    fn tile_rows(&self, left: usize) -> usize {
+        let full = self.factors.sizes.rows();
+        if BACKWARD { left - (left - 1) / full * full } else { left.min(full) }
+    }
+
+    fn tile(&self, tile: &mut ScanTile<&'x mut [T]>) -> bool {
+        let Theta { memory, sizes, simd, .. } = self.factors;
+        let (first, index, after) = (tile.offset, tile.index, tile.after);
+        let (x, carry, backward) = (&mut *tile.output, &self.carry, BACKWARD);
+        let tile = SolveTile { sizes: *sizes, first, index, memory, x, after, backward, carry };
+        tile.run_on(*simd)
+    }
+
+    fn give_up(&self) {
+        self.carry.give_up();
     }
 }

@@ -12,8 +12,9 @@
 use crate::contract::determinant::ScaledProduct;
 use crate::decision::Options;
 use crate::error::Result;
-use crate::memory::allocate;
+use crate::memory::array;
 use crate::methods::stored::Elimination;
+use bandsolve_kernel::memory::{Array, MemoryPool};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::reciprocal;
 use bandsolve_kernel::{RealScalar, Scalar};
@@ -30,13 +31,13 @@ const LARGEST_LOSS: f64 = 8.0;
 #[derive(Debug)]
 pub(crate) struct Thomas<T> {
     /// r and u in each row.
-    factors: Vec<[T; 2]>,
+    factors: Array<[T; 2]>,
     singular: bool,
 }
 
 impl<T: Scalar> Elimination<T> for Thomas<T> {
-    fn new(rows: &Rows<'_, T>, _options: &Options) -> Result<Self> {
-        let mut factors = allocate(rows.n(), [T::ZERO; 2])?;
+    fn new(rows: &Rows<'_, T>, _options: &Options, pool: &MemoryPool) -> Result<Self> {
+        let mut factors = array::<[T; 2]>(rows.n(), Some(pool))?;
         let (mut above, mut singular) = (T::ZERO, false);
         for (i, factors) in factors.iter_mut().enumerate() {
             let (sub, diag, sup) = rows.row(i);
@@ -71,12 +72,12 @@ impl<T: Scalar> Elimination<T> for Thomas<T> {
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], _stack: &mut PodStack) {
         for x in x.chunks_exact_mut(rows.n()) {
             let mut above = T::ZERO;
-            for (i, (x, [recip, _])) in x.iter_mut().zip(&self.factors).enumerate() {
+            for (i, (x, [recip, _])) in x.iter_mut().zip(&*self.factors).enumerate() {
                 above = *recip * (*x - rows.row(i).0 * above);
                 *x = above;
             }
             let mut below = T::ZERO;
-            for (x, [_, next]) in x.iter_mut().zip(&self.factors).rev() {
+            for (x, [_, next]) in x.iter_mut().zip(&*self.factors).rev() {
                 below = *x - *next * below;
                 *x = below;
             }

@@ -1,8 +1,12 @@
 //! Linear recurrences of order K as scans.
 
-use super::scan::{Carry, Scan, ScanTile, run};
+use crate::tuning::{SCAN_TILE_ROWS, tasks};
 use bandsolve_kernel::Scalar;
+use bandsolve_kernel::scan::{Carry, Scan, ScanTile, run};
 use core::array::from_fn;
+
+/// Number of groups of rows per tile that are swept together.
+const GROUPS: usize = 8;
 
 /// A recurrence of order K over an array: `y = Σ by[k]·y₋₁₋ₖ + plus`, row by row.
 pub(crate) trait Affine<T: Scalar, const K: usize>: Sync {
@@ -45,7 +49,8 @@ pub(crate) fn solve<T: Scalar, const K: usize, A: Affine<T, K>>(
     threads: usize,
     x: &mut [T],
 ) {
-    run(&Linear { recurrence, borders: Carry::new(start) }, x, start, threads);
+    let threads = tasks(threads, x.len());
+    run(&Linear { recurrence, carry: Carry::new(start), borders: Carry::new(start) }, x, threads);
 }
 
 /// Solve the recurrence row by row on the calling thread.
@@ -125,29 +130,45 @@ impl<T: Scalar, const K: usize> Transfer<T, K> {
 /// A recurrence as a scan.
 struct Linear<'r, T, A, const K: usize> {
     recurrence: &'r A,
-    /// The states at the borders of groups, as the recurrence gives them row by row.
+    /// The states at the borders of groups, as the transfers give them.
+    carry: Carry<[T; K]>,
+    /// The same states, as the recurrence gives them row by row.
     borders: Carry<[T; K]>,
+}
+
+/// A tile in G groups of equal length, as many rows as possible; the last tile has fewer rows than groups, which are one group.
+struct GroupedTile<'t, 'x, T: Copy + Send, const G: usize> {
+    tile: &'t mut ScanTile<&'x mut [T]>,
+    reversed: bool,
+}
+
+impl<T: Copy + Send, const G: usize> GroupedTile<'_, '_, T, G> {
+    /// Number of rows per group.
+    fn rows(&self) -> usize {
+        self.tile.output.len() / G
+    }
+
+    /// The index in the tile of row `step` of group `g`.
+    #[inline(always)]
+    fn at(&self, g: usize, step: usize) -> usize {
+        let forward = g * self.rows() + step;
+        if self.reversed { self.tile.output.len() - 1 - forward } else { forward }
+    }
 }
 
 impl<T: Scalar, A: Affine<T, K>, const K: usize> Linear<'_, T, A, K> {
     /// (by, plus) of a row of the tile.
     #[inline(always)]
-    fn row<const G: usize>(&self, tile: &ScanTile<&mut [T]>, g: usize, step: usize) -> ([T; K], T) {
-        let at = tile.at::<G>(A::REVERSED, g, step);
-        self.recurrence.row(tile.offset + at, tile.output[at])
+    fn row<const G: usize>(&self, groups: &GroupedTile<'_, '_, T, G>, g: usize, step: usize) -> ([T; K], T) {
+        let at = groups.at(g, step);
+        self.recurrence.row(groups.tile.offset + at, groups.tile.output[at])
     }
-}
 
-impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linear<'_, T, A, K> {
-    type State = [T; K];
-    type Transfer = Transfer<T, K>;
-    const REVERSED: bool = A::REVERSED;
-
-    fn transfers<const G: usize>(&self, tile: &ScanTile<&'x mut [T]>) -> [Transfer<T, K>; G] {
+    fn transfers<const G: usize>(&self, groups: &GroupedTile<'_, '_, T, G>) -> [Transfer<T, K>; G] {
         let mut transfers = [Transfer::identity(); G];
-        for step in 0..tile.group_rows::<G>() {
+        for step in 0..groups.rows() {
             for (g, transfer) in transfers.iter_mut().enumerate() {
-                let (by, plus) = self.row::<G>(tile, g, step);
+                let (by, plus) = self.row(groups, g, step);
                 for column in &mut transfer.columns {
                     *column = pushed(*column, dot(by, *column));
                 }
@@ -157,9 +178,10 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
         transfers
     }
 
+    /// The state after group `g`.
     fn apply<const G: usize>(
         &self,
-        tile: &ScanTile<&'x mut [T]>,
+        groups: &GroupedTile<'_, '_, T, G>,
         g: usize,
         transfer: &Transfer<T, K>,
         mut state: [T; K],
@@ -170,39 +192,116 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
             return result;
         }
         // Products of coefficients overflow, but the recurrence itself may stay finite.
-        for step in 0..tile.group_rows::<G>() {
-            let (by, plus) = self.row::<G>(tile, g, step);
+        for step in 0..groups.rows() {
+            let (by, plus) = self.row(groups, g, step);
             state = pushed(state, dot(by, state) + plus);
         }
         state
     }
 
-    fn finish<const G: usize>(&self, tile: &mut ScanTile<&'x mut [T]>, entering: [[T; K]; G]) -> bool {
-        let rows = tile.group_rows::<G>();
-        let mut leaving = entering;
+    /// Solve a tile in G groups.
+    fn groups<const G: usize>(&self, tile: &mut ScanTile<&mut [T]>) -> bool {
+        let groups = GroupedTile::<T, G> { tile, reversed: A::REVERSED };
+        let (index, rows) = (groups.tile.index, groups.rows());
+        let (transfers, mut states) = (self.transfers(&groups), [[T::ZERO; K]; G]);
+        if !self.carry.pass(index, &mut states, |g, state| self.apply(&groups, g, &transfers[g], state)) {
+            return false;
+        }
+        let mut leaving = states;
         for step in 0..rows {
             for (g, state) in leaving.iter_mut().enumerate() {
-                let (by, plus) = self.row::<G>(tile, g, step);
+                let (by, plus) = self.row(&groups, g, step);
                 *state = pushed(*state, dot(by, *state) + plus);
             }
         }
-        let Some(mut states) = self.borders.pass::<G>(tile.index, |g, _| leaving[g]) else { return false };
+        if !self.borders.pass(index, &mut states, |g, _| leaving[g]) {
+            return false;
+        }
         // Read the first row of each next group before it is overwritten.
         let after: [T; G] = from_fn(|g| {
-            let next = if g + 1 < G { tile.output.get((g + 1) * rows).copied() } else { tile.after };
+            let next = if g + 1 < G { groups.tile.output.get((g + 1) * rows).copied() } else { groups.tile.after };
             next.unwrap_or(T::ZERO)
         });
         for step in 0..rows {
             for (g, state) in states.iter_mut().enumerate() {
-                let at = tile.at::<G>(A::REVERSED, g, step);
-                let next = if step + 1 == rows || A::REVERSED { after[g] } else { tile.output[at + 1] };
-                tile.output[at] = advance(self.recurrence, tile.offset + at, [tile.output[at], next], state);
+                let at = groups.at(g, step);
+                let next = if step + 1 == rows || A::REVERSED { after[g] } else { groups.tile.output[at + 1] };
+                let (i, values) = (groups.tile.offset + at, [groups.tile.output[at], next]);
+                groups.tile.output[at] = advance(self.recurrence, i, values, state);
             }
         }
         true
     }
+}
+
+impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linear<'_, T, A, K> {
+    const REVERSED: bool = A::REVERSED;
+
+    /// Full tiles come first, then one of equal groups, then one of fewer rows than groups.
+    fn tile_rows(&self, left: usize) -> usize {
+        match left {
+            SCAN_TILE_ROWS.. => SCAN_TILE_ROWS,
+            GROUPS.. => left / GROUPS * GROUPS,
+            _ => left,
+        }
+    }
+
+    fn tile(&self, tile: &mut ScanTile<&'x mut [T]>) -> bool {
+        match tile.output.len() {
+            GROUPS.. => self.groups::<GROUPS>(tile),
+            _ => self.groups::<1>(tile),
+        }
+    }
 
     fn give_up(&self) {
+        self.carry.give_up();
         self.borders.give_up();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Affine, solve};
+    use crate::tuning::SCAN_TILE_ROWS;
+    use bandsolve_kernel::tuning::MIN_ROWS_PER_THREAD;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    /// The recurrence y = y₋₁/2 + 1, which panics when row `bad` is read for the `deadly`-th time.
+    struct Deadly {
+        bad: usize,
+        deadly: usize,
+        looks: AtomicUsize,
+    }
+
+    impl Affine<f64, 1> for Deadly {
+        const REVERSED: bool = false;
+
+        fn row(&self, i: usize, _: f64) -> ([f64; 1], f64) {
+            let looks = if i == self.bad { self.looks.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
+            assert!(looks != self.deadly, "on purpose");
+            ([0.5], 1.0)
+        }
+    }
+
+    #[test]
+    fn a_panic_in_a_tile_ends_the_scan() {
+        // A row is read three times: for the transfer of its group, for the state after its group, and when it is written. The panics
+        // therefore come before the first state is passed on, between the two states, and after both.
+        for deadly in [1, 2, 3] {
+            let (done, end) = channel();
+            // Threads that wait forever end with the process.
+            std::thread::spawn(move || {
+                let recurrence = Deadly { bad: 3 * SCAN_TILE_ROWS + 5, deadly, looks: AtomicUsize::new(0) };
+                let mut y = vec![0.0; 8 * MIN_ROWS_PER_THREAD];
+                let solved = catch_unwind(AssertUnwindSafe(|| solve(&recurrence, [0.0], 4, &mut y)));
+                _ = done.send(solved.map_err(|panic| panic.downcast_ref::<&str>() == Some(&"on purpose")));
+            });
+            let received =
+                end.recv_timeout(Duration::from_secs(20)).expect("threads wait for a tile that will not be done");
+            assert_eq!(received, Err(true), "the panic reaches the caller");
+        }
     }
 }
