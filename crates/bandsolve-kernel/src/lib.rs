@@ -24,6 +24,7 @@ pub mod cyclic;
 pub mod definite;
 pub mod dense;
 pub mod dense_lu;
+pub mod doubling;
 mod element;
 pub mod estimate;
 pub mod exact;

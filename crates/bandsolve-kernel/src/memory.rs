@@ -106,15 +106,14 @@ impl PartialEq for MemoryPool {
 }
 
 impl MemoryPool {
-    /// Maximum number of arrays in the pool: four for each part of a band and of its coarse system, and those of a
-    /// fallback.
-    const MAX_ARRAYS: usize = 64;
+    /// Maximum number of arrays in the pool: four for each of a thousand partitions.
+    const MAX_ARRAYS: usize = 1 << 12;
     /// Smallest array in the pool, in words. For smaller ones, the allocator is fast enough.
     const MIN_WORDS: usize = 1 << 12;
 
     fn take(&self, words: usize) -> Option<Vec<u64>> {
         let mut arrays = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = arrays.iter().position(|array| array.len() == words)?;
+        let place = arrays.iter().rposition(|array| array.len() == words)?;
         Some(arrays.swap_remove(place))
     }
 
@@ -159,14 +158,15 @@ impl<T: Pod> Array<T> {
 impl<T: Pod> Deref for Array<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        &bytemuck::cast_slice(&self.words[self.skipped..][..self.words.len() - CACHE_LINE_WORDS + 1])[..self.len]
+        let bytes: &[u8] = bytemuck::cast_slice(&self.words[self.skipped..]);
+        bytemuck::cast_slice(&bytes[..self.len * size_of::<T>()])
     }
 }
 
 impl<T: Pod> DerefMut for Array<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        let words = self.words.len() - CACHE_LINE_WORDS + 1;
-        &mut bytemuck::cast_slice_mut(&mut self.words[self.skipped..][..words])[..self.len]
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words[self.skipped..]);
+        bytemuck::cast_slice_mut(&mut bytes[..self.len * size_of::<T>()])
     }
 }
 
@@ -203,9 +203,14 @@ mod tests {
         assert!(pool.0.lock().unwrap().len() == 1, "an array of another size was used");
         drop(other);
         assert!(Array::<f64>::new(large, Some(&pool.clone())).unwrap()[large - 1] == 3.0);
+        assert!(
+            Array::<[f64; 5]>::new(7, None).unwrap().len() == 7,
+            "the size of a type need not divide that of the memory"
+        );
         // Small arrays are freed, and so are arrays that exceed the capacity of the pool.
         drop(Array::<f64>::new(9, Some(&pool)).unwrap());
-        let many: Vec<_> = (0..80).map(|k| Array::<f64>::new(large + 8 * k, Some(&pool)).unwrap()).collect();
+        let many: Vec<_> =
+            (0..MemoryPool::MAX_ARRAYS + 16).map(|_| Array::<f64>::new(large, Some(&pool)).unwrap()).collect();
         drop(many);
         assert!(pool.0.lock().unwrap().len() == MemoryPool::MAX_ARRAYS);
     }

@@ -471,8 +471,7 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
     ) -> ([[T; MAX_GROUPS]; 3], [[T; MAX_GROUPS]; 2]) {
         let (zero, one) = (V::splat(<V::Real as Scalar>::ZERO), V::splat(<V::Real as Scalar>::ONE));
         let kappa = V::splat(<V::Real as RealScalar>::from_f64(KAPPA));
-        let (last, older) =
-            (lanes_of_groups::<T, V>(|g| before[g][0]), lanes_of_groups::<T, V>(|g| before[g][1]));
+        let (last, older) = (lanes_of_groups::<T, V>(|g| before[g][0]), lanes_of_groups::<T, V>(|g| before[g][1]));
         let none = E::splat(<V::Real as Scalar>::ZERO);
         let mut minors = [LaneMinors { last: none, before: none, older: none }; STRIPES];
         let mut second = [[zero; STRIPES], [one; STRIPES]];

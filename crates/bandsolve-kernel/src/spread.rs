@@ -34,6 +34,12 @@ impl<T: Send> Split for &mut [T] {
     }
 }
 
+impl<T: Sync> Split for &[T] {
+    fn split(self, rows: usize) -> (Self, Self) {
+        self.split_at(rows)
+    }
+}
+
 impl Split for () {
     fn split(self, _: usize) -> (Self, Self) {
         ((), ())

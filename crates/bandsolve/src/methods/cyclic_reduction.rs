@@ -21,15 +21,14 @@
 
 use crate::decision::Options;
 use crate::error::Result;
-use crate::memory::{array, push};
+use crate::memory::{array, copied};
 use crate::methods::stored::Elimination;
 use crate::methods::thomas::Thomas;
-use crate::tuning::REDUCED_MAX_N;
+use crate::tuning::{REDUCED_MAX_N, cyclic_tasks};
 use bandsolve_kernel::cyclic::{EliminateBlocks, LevelArrays, NewLevel, ReduceRhs, SubstituteBlocks};
-use bandsolve_kernel::memory::Array;
-use bandsolve_kernel::memory::MemoryPool;
+use bandsolve_kernel::memory::{Array, MemoryPool};
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::spread::{RowsOf, spread, tasks};
+use bandsolve_kernel::spread::{RowsOf, Split, spread};
 use bandsolve_kernel::{Scalar, Simd};
 use dyn_stack::{PodStack, StackReq};
 
@@ -40,54 +39,84 @@ use dyn_stack::{PodStack, StackReq};
 /// 5 words of factors read, x read twice and written once, and 1/B words in the coarser levels.
 #[derive(Debug)]
 pub(crate) struct CyclicReduction<T: Scalar, const B: usize> {
-    levels: Vec<CyclicLevel<T, B>>,
-    /// The rows of the last level; `None` if there are no levels.
-    last: Option<NextRows<T>>,
+    /// The factors of all levels, the finest first.
+    levels: Array<T>,
+    /// The rows of the last level: sub, diag, sup; `None` if there are no levels.
+    last: Option<[Vec<T>; 3]>,
     last_factors: Thomas<T>,
+    n: usize,
     threads: usize,
+    simd: Simd,
     singular: bool,
 }
 
-/// Factors of one level.
+/// Room for an array of `len` words. Without the additional cache line, arrays whose lengths are powers of two would displace each other
+/// in the first-level cache.
+const fn room(len: usize) -> usize {
+    len.next_multiple_of(8) + 8
+}
+
+/// Number of words of the factors of a level with `m` rows that stay.
+const fn level_words(m: usize, block: usize) -> usize {
+    room(m * block * block) + 2 * room(m) + 2 * room(m * block)
+}
+
+/// The numbers of rows of the levels after the first, which has `n` rows and blocks of B.
+fn coarse_sizes<const B: usize>(n: usize) -> impl Iterator<Item = usize> {
+    core::iter::successors(Some(n), |n| (*n > REDUCED_MAX_N).then(|| n.div_ceil(B + 1))).skip(1)
+}
+
+/// The arrays of a level with `m` rows that stay.
+fn level_arrays<A: Split>(memory: A, m: usize, block: usize) -> LevelArrays<A> {
+    let (inverse, memory) = take(memory, m * block * block);
+    let (sub, memory) = take(memory, m);
+    let (sup, memory) = take(memory, m);
+    let (above, memory) = take(memory, m * block);
+    LevelArrays { inverse, sub, sup, above, below: take(memory, m * block).0 }
+}
+
+/// An array of `len` words, and the memory after its room.
+fn take<A: Split>(memory: A, len: usize) -> (A, A) {
+    let (array, rest) = memory.split(room(len));
+    (array.split(len).0, rest)
+}
+
+/// Rows of an open matrix whose arrays all have one entry per row.
+fn open_rows<'a, T: Scalar>([sub, diag, sup]: [&'a [T]; 3]) -> Rows<'a, T> {
+    let (first, last, end) = (T::ZERO, T::ZERO, sup.len() - 1);
+    Rows { sub: &sub[1..], diag, sup: &sup[..end], first, last, periodic: false, conj: false }
+}
+
+/// Compute the factors of a level, and the `m` rows of the next level.
+fn eliminate<'a, T: Scalar, const B: usize>(
+    rows: &Rows<'_, T>,
+    (level, coarse, m): (&mut [T], &'a mut [T], usize),
+    (simd, tasks): (Simd, usize),
+) -> [&'a [T]; 3] {
+    let LevelArrays { inverse, sub, sup, above, below } = level_arrays(level, m, B);
+    let (a, rest) = take(coarse, m);
+    let (b, rest) = take(rest, m);
+    let (c, _) = take(rest, m);
+    let (inverse, above, below) = (RowsOf(inverse, B * B), RowsOf(above, B), RowsOf(below, B));
+    let out = ((inverse, above, below), (sub, sup), (&mut *a, &mut *b, &mut *c));
+    spread(tasks, 0..m, out, &|range, ((inverse, above, below), (sub, sup), (a, b, c))| {
+        let level = LevelArrays { inverse: inverse.0, sub, sup, above: above.0, below: below.0 };
+        let to = NewLevel { level, coarse: [a, b, c], block: B };
+        EliminateBlocks { rows, first: range.start, to }.run_on(simd);
+    });
+    [a, b, c]
+}
+
+/// The factors of a level.
 #[derive(Debug)]
-struct CyclicLevel<T, const B: usize> {
+struct CyclicLevel<'f, T, const B: usize> {
     /// The entries of each row that stays, and of the block after it.
-    arrays: LevelArrays<Array<T>>,
+    arrays: LevelArrays<&'f [T]>,
     simd: Simd,
 }
 
-impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
+impl<T: Scalar, const B: usize> CyclicLevel<'_, T, B> {
     const R: usize = B + 1;
-
-    /// Eliminate the blocks, and return the rows of the next level, too.
-    fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<(Self, NextRows<T>)> {
-        let m = rows.n().div_ceil(Self::R);
-        let of = |words: usize| array(m * words, Some(pool));
-        let arrays = LevelArrays { inverse: of(B * B)?, sub: of(1)?, sup: of(1)?, above: of(B)?, below: of(B)? };
-        let mut coarse = NextRows([of(1)?, of(1)?, of(1)?]);
-        let mut level = Self { arrays, simd: options.simd };
-        level.eliminate(rows, &mut coarse, tasks(options.threads, rows.n()));
-        Ok((level, coarse))
-    }
-
-    /// Compute all arrays, and the rows of the next level.
-    fn eliminate(&mut self, rows: &Rows<'_, T>, coarse: &mut NextRows<T>, tasks: usize) {
-        let (m, simd) = (self.coarse_n(), self.simd);
-        let LevelArrays { inverse, sub, sup, above, below } = &mut self.arrays;
-        let [a, b, c] = coarse.0.each_mut().map(|array| &mut **array);
-        let (inverse, above, below) = (RowsOf(inverse, B * B), RowsOf(above, B), RowsOf(below, B));
-        let out = ((inverse, above, below), (&mut **sub, &mut **sup), (a, b, c));
-        spread(tasks, 0..m, out, &|range, ((inverse, above, below), (sub, sup), (a, b, c))| {
-            let level = LevelArrays { inverse: inverse.0, sub, sup, above: above.0, below: below.0 };
-            let to = NewLevel { level, coarse: [a, b, c], block: B };
-            EliminateBlocks { rows, first: range.start, to }.run_on(simd);
-        });
-    }
-
-    /// Number of rows of the next level.
-    fn coarse_n(&self) -> usize {
-        self.arrays.sub.len()
-    }
 
     fn is_singular(&self) -> bool {
         self.arrays.inverse.chunks_exact(B * B).any(|inverse| inverse.iter().all(|v| *v == T::ZERO))
@@ -95,7 +124,7 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
 
     /// Compute the right-hand side of the next level.
     fn reduce(&self, d: &[T], coarse: &mut [T], tasks: usize) {
-        let (above, below) = (&self.arrays.above, &self.arrays.below);
+        let LevelArrays { above, below, .. } = self.arrays;
         spread(tasks, 0..coarse.len(), coarse, &|range, coarse| {
             ReduceRhs { above, below, d, first: range.start, coarse, block: B }.run_on(self.simd);
         });
@@ -103,34 +132,24 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
 
     /// Compute x from d and from x of the next level.
     fn substitute(&self, coarse: &[T], x: &mut [T], tasks: usize) {
-        let LevelArrays { inverse, sub, sup, .. } = &self.arrays;
+        let LevelArrays { inverse, sub, sup, .. } = self.arrays;
         spread(tasks, 0..coarse.len(), RowsOf(x, Self::R), &|range, RowsOf(x, _)| {
             SubstituteBlocks { inverse, sub, sup, coarse, first: range.start, x, block: B }.run_on(self.simd);
         });
     }
 }
 
-/// The rows of a level after the first.
-#[derive(Debug)]
-struct NextRows<T>([Array<T>; 3]);
-
-impl<T: Scalar> NextRows<T> {
-    fn rows(&self) -> Rows<'_, T> {
-        let [sub, diag, sup] = &self.0;
-        let (first, last, end) = (T::ZERO, T::ZERO, sup.len() - 1);
-        Rows { sub: &sub[1..], diag, sup: &sup[..end], first, last, periodic: false, conj: false }
-    }
-}
-
 impl<T: Scalar, const B: usize> CyclicReduction<T, B> {
-    /// Solve a system with the levels `levels`.
-    fn solve_from(&self, levels: &[CyclicLevel<T, B>], rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
-        let Some((level, coarser)) = levels.split_first() else {
-            let last = self.last.as_ref().map_or(*rows, NextRows::rows);
+    /// Solve a system with the factors `levels` of its levels.
+    fn solve_from(&self, levels: &[T], rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
+        let Some(m) = coarse_sizes::<B>(x.len()).next() else {
+            let last = self.last.as_ref().map_or(*rows, |[sub, diag, sup]| open_rows([sub, diag, sup]));
             return self.last_factors.solve(&last, x, stack);
         };
-        let (coarse, stack) = stack.make_raw::<T>(level.coarse_n());
-        let tasks = tasks(self.threads, x.len());
+        let (level, coarser) = levels.split_at(level_words(m, B));
+        let level = CyclicLevel::<T, B> { arrays: level_arrays(level, m, B), simd: self.simd };
+        let (coarse, stack) = stack.make_raw::<T>(m);
+        let tasks = cyclic_tasks(self.threads, x.len());
         level.reduce(x, coarse, tasks);
         self.solve_from(coarser, rows, coarse, stack);
         level.substitute(coarse, x, tasks);
@@ -141,18 +160,28 @@ impl<T: Scalar, const B: usize> Elimination<T> for CyclicReduction<T, B> {
     const NEEDS_SCRATCH: bool = true;
 
     fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self> {
-        let (mut levels, mut last) = (Vec::new(), None::<NextRows<T>>);
-        let mut n = rows.n();
-        while n > REDUCED_MAX_N {
-            let rows = last.as_ref().map_or(*rows, NextRows::rows);
-            let (level, coarse) = CyclicLevel::new(&rows, options, pool)?;
-            n = level.coarse_n();
-            push(&mut levels, level)?;
-            last = Some(coarse);
+        let Options { simd, threads, .. } = *options;
+        let total = |words: fn(usize) -> usize| coarse_sizes::<B>(rows.n()).map(words).sum();
+        let mut levels = array(total(|m| level_words(m, B)), Some(pool))?;
+        let mut coarse_rows = array(total(|m| 3 * room(m)), Some(pool))?;
+        let (mut rest, mut rest_rows) = (&mut *levels, &mut *coarse_rows);
+        let (mut last, mut singular) = (None, false);
+        for m in coarse_sizes::<B>(rows.n()) {
+            let (level, coarse);
+            (level, rest) = rest.split_at_mut(level_words(m, B));
+            (coarse, rest_rows) = rest_rows.split_at_mut(3 * room(m));
+            let fine = last.map_or(*rows, open_rows);
+            let tasks = cyclic_tasks(threads, fine.n());
+            last = Some(eliminate::<T, B>(&fine, (&mut *level, coarse, m), (simd, tasks)));
+            singular |= CyclicLevel::<T, B> { arrays: level_arrays(&*level, m, B), simd }.is_singular();
         }
-        let last_factors = Thomas::new(&last.as_ref().map_or(*rows, NextRows::rows), options, pool)?;
-        let singular = last_factors.is_singular() || levels.iter().any(CyclicLevel::is_singular);
-        Ok(Self { levels, last, last_factors, threads: options.threads, singular })
+        let last_factors = Thomas::new(&last.map_or(*rows, open_rows), options, pool)?;
+        singular |= last_factors.is_singular();
+        let last = match last {
+            Some([sub, diag, sup]) => Some([copied(sub)?, copied(diag)?, copied(sup)?]),
+            None => None,
+        };
+        Ok(Self { levels, last, last_factors, n: rows.n(), threads, simd, singular })
     }
 
     fn is_singular(&self) -> bool {
@@ -161,7 +190,7 @@ impl<T: Scalar, const B: usize> Elimination<T> for CyclicReduction<T, B> {
 
     /// Scratch for the right-hand sides of the coarser levels, one column at a time.
     fn scratch(&self, _n_rhs: usize) -> StackReq {
-        self.levels.iter().fold(StackReq::EMPTY, |all, level| all.and(StackReq::new::<T>(level.coarse_n())))
+        coarse_sizes::<B>(self.n).fold(StackReq::EMPTY, |all, m| all.and(StackReq::new::<T>(m)))
     }
 
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
@@ -177,15 +206,29 @@ mod tests {
     use crate::methods::stored::testing::{check_dominant, dominant, matrix, options, solve};
     use crate::{Complex64, Tridiagonal};
 
+    /// The factors of the first level, and the rows of the next level.
+    fn first_level<T: Scalar, const B: usize>(rows: &Rows<'_, T>, tasks: usize) -> (Vec<T>, [Vec<T>; 3]) {
+        let m = rows.n().div_ceil(B + 1);
+        let (mut level, mut coarse) = (vec![T::ZERO; level_words(m, B)], vec![T::ZERO; 3 * room(m)]);
+        let next = eliminate::<T, B>(rows, (&mut level, &mut coarse, m), (Simd::detect(), tasks)).map(<[T]>::to_vec);
+        (level, next)
+    }
+
+    fn of<T: Scalar, const B: usize>(factors: &[T], m: usize) -> CyclicLevel<'_, T, B> {
+        CyclicLevel { arrays: level_arrays(factors, m, B), simd: Simd::detect() }
+    }
+
     /// Return the rows of the next level, and check a solve with x = (1, 2, 3, 4).
     fn reduced<const B: usize>(a: &Tridiagonal<'_, f64>) -> Vec<(f64, f64, f64)> {
-        let (level, coarse) = CyclicLevel::<f64, B>::new(&a.rows(), &options(), &MemoryPool::default()).unwrap();
-        let rows: Vec<_> = (0..level.coarse_n()).map(|k| coarse.rows().row(k)).collect();
+        let (factors, coarse) = first_level::<f64, B>(&a.rows(), 1);
+        let next = open_rows(coarse.each_ref().map(|array| &array[..]));
+        let level = of::<f64, B>(&factors, next.n());
+        let rows: Vec<_> = (0..next.n()).map(|k| next.row(k)).collect();
         let mut x = a.apply(&[1.0, 2.0, 3.0, 4.0]).unwrap();
         let mut d = vec![0.0; rows.len()];
         level.reduce(&x, &mut d, 1);
         let values: Vec<f64> = (0..4).step_by(B + 1).map(|i| i as f64 + 1.0).collect();
-        assert!(d.iter().enumerate().all(|(k, d)| *d == coarse.rows().dot(k, &values)));
+        assert!(d.iter().enumerate().all(|(k, d)| *d == next.dot(k, &values)));
         level.substitute(&values, &mut x, 1);
         assert_eq!(x, [1.0, 2.0, 3.0, 4.0]);
         rows
@@ -218,25 +261,15 @@ mod tests {
             let diag = (0..n).map(|i| value(5 * i) + 5.0).collect();
             let a = Tridiagonal::from_vecs(sub, diag, sup, false).unwrap();
             let rows = a.rows().transposed(true);
-            let (level, coarse) = CyclicLevel::<Complex64, B>::new(&rows, &options(), &MemoryPool::default()).unwrap();
-            let m = level.coarse_n();
+            let (factors, coarse) = first_level::<Complex64, B>(&rows, 1);
+            let m = coarse[0].len();
+            let level = of::<Complex64, B>(&factors, m);
             let (rest, x): (Vec<_>, Vec<_>) = ((0..m).map(|k| value(7 * k)).collect(), (0..n).map(value).collect());
             let (mut d, mut whole) = (vec![Complex64::ZERO; m], x.clone());
             level.reduce(&x, &mut d, 1);
             level.substitute(&rest, &mut whole, 1);
             for tasks in 2..6 {
-                let mut again = CyclicLevel::<Complex64, B>::new(&rows, &options(), &MemoryPool::default()).unwrap();
-                again.0.eliminate(&rows, &mut again.1, tasks);
-                let arrays = |level: &CyclicLevel<Complex64, B>| {
-                    let LevelArrays { inverse, sub, sup, above, below } = &level.arrays;
-                    [inverse, sub, sup, above, below].map(|array| array.to_vec())
-                };
-                assert_eq!(arrays(&again.0), arrays(&level), "{n} {tasks}");
-                assert_eq!(
-                    again.1.0.each_ref().map(|a| a.to_vec()),
-                    coarse.0.each_ref().map(|a| a.to_vec()),
-                    "{n} {tasks}"
-                );
+                assert!(first_level::<Complex64, B>(&rows, tasks) == (factors.clone(), coarse.clone()), "{n} {tasks}");
                 let (mut e, mut y) = (vec![Complex64::ZERO; m], x.clone());
                 level.reduce(&x, &mut e, tasks);
                 level.substitute(&rest, &mut y, tasks);

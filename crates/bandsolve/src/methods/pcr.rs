@@ -16,18 +16,18 @@
 //!
 //! Source: Chang, thesis, section 2.1.3; Hockney, Jesshope, Parallel Computers 2 (1988). a, b, c, d → sub, diag, sup, rhs.
 
-use crate::contract::verify::buffer;
 use crate::decision::Options;
 use crate::error::Result;
+use crate::memory::array;
 use crate::methods::stored::Elimination;
-use crate::tuning::PCR_ROWS;
-use bandsolve_kernel::Scalar;
+use bandsolve_kernel::doubling::{DoubleRhs, DoubleRows, LevelFacts};
 use bandsolve_kernel::memory::MemoryPool;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::reciprocal;
 use bandsolve_kernel::spread::{spread, tasks};
+use bandsolve_kernel::{Scalar, Simd};
 use core::mem::swap;
-use core::ops::Range;
+use core::sync::atomic::{AtomicBool, Ordering};
 use dyn_stack::{PodStack, StackReq};
 
 /// The number of levels of an open system: 0 words per row.
@@ -39,8 +39,21 @@ pub(crate) struct ParallelCyclicReduction {
     n: usize,
     /// Number of levels until the rows are decoupled.
     levels: u32,
-    threads: usize,
+    how: Spreading,
     singular: bool,
+}
+
+/// How the rows of a level are computed.
+#[derive(Debug, Clone, Copy)]
+struct Spreading {
+    tasks: usize,
+    simd: Simd,
+}
+
+impl Spreading {
+    fn new(n: usize, options: &Options) -> Self {
+        Self { tasks: tasks(options.threads, n), simd: options.simd }
+    }
 }
 
 /// The matrix of one level with a unit diagonal, and the factors by which its rows were multiplied.
@@ -48,28 +61,6 @@ struct PcrLevel<'a, T> {
     sub: &'a mut [T],
     sup: &'a mut [T],
     recip: &'a mut [T],
-}
-
-/// Subtract coefficient·value from the rows `rows` in `out`, where each value is `distance` rows above.
-fn subtract_above<T: Scalar>(out: &mut [T], rows: &Range<usize>, coefficients: &[T], values: &[T], distance: usize) {
-    let from = distance.clamp(rows.start, rows.end);
-    let terms = coefficients[from..rows.end].iter().zip(&values[from.saturating_sub(distance)..]);
-    out[from - rows.start..].iter_mut().zip(terms).for_each(|(out, (a, v))| *out -= *a * *v);
-}
-
-/// Subtract coefficient·value from the rows `rows` in `out`, where each value is `distance` rows below.
-fn subtract_below<T: Scalar>(out: &mut [T], rows: &Range<usize>, coefficients: &[T], values: &[T], distance: usize) {
-    let below = values.get(rows.start + distance..).unwrap_or(&[]);
-    let terms = coefficients[rows.clone()].iter().zip(below);
-    out.iter_mut().zip(terms).for_each(|(out, (c, v))| *out -= *c * *v);
-}
-
-/// Call `work` for blocks of rows.
-fn blocks(rows: Range<usize>, mut work: impl FnMut(Range<usize>, Range<usize>)) {
-    for start in rows.clone().step_by(PCR_ROWS) {
-        let end = (start + PCR_ROWS).min(rows.end);
-        work(start..end, start - rows.start..end - rows.start);
-    }
 }
 
 impl<'a, T: Scalar> PcrLevel<'a, T> {
@@ -98,37 +89,24 @@ impl<'a, T: Scalar> PcrLevel<'a, T> {
     }
 
     /// Set the level after `fine`.
-    fn set_reduced(&mut self, fine: &PcrLevel<'_, T>, distance: usize, tasks: usize) {
-        let (a, c) = (&*fine.sub, &*fine.sup);
+    fn set_reduced(&mut self, fine: &PcrLevel<'_, T>, distance: usize, how: Spreading) -> LevelFacts {
+        let (fine, n) = ([&*fine.sub, &*fine.sup], fine.sub.len());
+        let (singular, coupled) = (AtomicBool::new(false), AtomicBool::new(false));
         let out = (&mut *self.sub, &mut *self.sup, &mut *self.recip);
-        spread(tasks, 0..a.len(), out, &|range, (subs, sups, recips)| {
-            blocks(range, |rows, here| {
-                let (sub, sup, recip) = (&mut subs[here.clone()], &mut sups[here.clone()], &mut recips[here]);
-                recip.fill(T::ONE);
-                subtract_above(recip, &rows, a, c, distance);
-                subtract_below(recip, &rows, c, a, distance);
-                recip.iter_mut().for_each(|r| *r = reciprocal(*r));
-                sub.fill(T::ZERO);
-                subtract_above(sub, &rows, a, a, distance);
-                sup.fill(T::ZERO);
-                subtract_below(sup, &rows, c, c, distance);
-                for ((sub, sup), r) in sub.iter_mut().zip(sup).zip(recip) {
-                    (*sub, *sup) = (*r * *sub, *r * *sup);
-                }
-            });
+        spread(how.tasks, 0..n, out, &|rows, (sub, sup, recip)| {
+            let to = [sub, sup, recip];
+            let facts = DoubleRows { fine, distance, first: rows.start, to }.run_on(how.simd);
+            singular.fetch_or(facts.singular, Ordering::Relaxed);
+            coupled.fetch_or(!facts.diagonal, Ordering::Relaxed);
         });
+        LevelFacts { singular: singular.into_inner(), diagonal: !coupled.into_inner() }
     }
 
     /// Compute right-hand sides of this level from the right-hand sides `d` of the previous level `fine`.
-    fn reduce(&self, fine: &PcrLevel<'_, T>, distance: usize, d: &[T], out: &mut [T], tasks: usize) {
-        spread(tasks, 0..d.len(), out, &|range, out| {
-            blocks(range, |rows, here| {
-                let out = &mut out[here];
-                out.copy_from_slice(&d[rows.clone()]);
-                subtract_above(out, &rows, fine.sub, d, distance);
-                subtract_below(out, &rows, fine.sup, d, distance);
-                out.iter_mut().zip(&self.recip[rows]).for_each(|(out, r)| *out = *r * *out);
-            });
+    fn reduce(&self, fine: &PcrLevel<'_, T>, distance: usize, d: &[T], out: &mut [T], how: Spreading) {
+        let (fine, recip) = ([&*fine.sub, &*fine.sup], &*self.recip);
+        spread(how.tasks, 0..d.len(), out, &|rows, out| {
+            DoubleRhs { fine, recip, distance, d, first: rows.start, out }.run_on(how.simd);
         });
     }
 
@@ -141,21 +119,24 @@ impl<'a, T: Scalar> PcrLevel<'a, T> {
 impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
     const NEEDS_SCRATCH: bool = true;
 
-    fn new(rows: &Rows<'_, T>, options: &Options, _pool: &MemoryPool) -> Result<Self> {
-        let (n, threads) = (rows.n(), options.threads);
-        let scratch = PcrLevel::<T>::scratch(n).and(PcrLevel::<T>::scratch(n));
-        let mut memory = buffer(scratch)?;
-        let (mut fine, stack) = PcrLevel::<T>::take(PodStack::new(&mut memory), n);
-        let (mut coarse, _) = PcrLevel::take(stack, n);
-        fine.set_rows(rows, tasks(threads, n));
+    fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self> {
+        let (n, how) = (rows.n(), Spreading::new(rows.n(), options));
+        let of_level = || array(n, Some(pool));
+        let mut memory = [[of_level()?, of_level()?, of_level()?], [of_level()?, of_level()?, of_level()?]];
+        let [mut fine, mut coarse] = memory.each_mut().map(|level| {
+            let [sub, sup, recip] = level.each_mut().map(|array| &mut **array);
+            PcrLevel { sub, sup, recip }
+        });
+        fine.set_rows(rows, how.tasks);
         let (mut levels, mut singular) = (0, fine.recip.contains(&T::ZERO));
-        while n > 1 << levels && !fine.is_diagonal() {
-            coarse.set_reduced(&fine, 1 << levels, tasks(threads, n));
-            singular |= coarse.recip.contains(&T::ZERO);
+        let mut is_diagonal = fine.is_diagonal();
+        while n > 1 << levels && !is_diagonal {
+            let facts = coarse.set_reduced(&fine, 1 << levels, how);
+            (singular, is_diagonal) = (singular | facts.singular, facts.diagonal);
             swap(&mut fine, &mut coarse);
             levels += 1;
         }
-        Ok(Self { n, levels, threads, singular })
+        Ok(Self { n, levels, how, singular })
     }
 
     fn is_singular(&self) -> bool {
@@ -170,19 +151,21 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
     }
 
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
-        let (n, tasks) = (rows.n(), tasks(self.threads, rows.n()));
+        let (n, how) = (rows.n(), self.how);
         let (mut fine, stack) = PcrLevel::take(stack, n);
         let (mut coarse, stack) = PcrLevel::take(stack, n);
         let (spare, _) = stack.make_raw::<T>(x.len());
-        fine.set_rows(rows, tasks);
+        fine.set_rows(rows, how.tasks);
         for x in x.chunks_exact_mut(n) {
-            spread(tasks, 0..n, &mut *x, &|rows, x| x.iter_mut().zip(&fine.recip[rows]).for_each(|(x, r)| *x *= *r));
+            spread(how.tasks, 0..n, &mut *x, &|rows, x| {
+                x.iter_mut().zip(&fine.recip[rows]).for_each(|(x, r)| *x *= *r)
+            });
         }
         let (mut from, mut to) = (&mut *x, spare);
         for level in 0..self.levels {
-            coarse.set_reduced(&fine, 1 << level, tasks);
+            coarse.set_reduced(&fine, 1 << level, how);
             for (d, out) in from.chunks_exact(n).zip(to.chunks_exact_mut(n)) {
-                coarse.reduce(&fine, 1 << level, d, out, tasks);
+                coarse.reduce(&fine, 1 << level, d, out, how);
             }
             swap(&mut fine, &mut coarse);
             swap(&mut from, &mut to);
@@ -208,7 +191,9 @@ mod tests {
         let (mut coarse, _) = PcrLevel::take(stack, 4);
         fine.set_rows(&a.rows(), 1);
         assert_eq!((&*fine.sub, &*fine.sup), (&[0.0, 0.5, 0.5, 0.5][..], &[0.5, 0.5, 0.5, 0.0][..]));
-        coarse.set_reduced(&fine, 1, 1);
+        let how = Spreading::new(4, &options());
+        let facts = coarse.set_reduced(&fine, 1, how);
+        assert_eq!(facts, LevelFacts { singular: false, diagonal: false });
         // r = 1/(1 − ¼), 1/(1 − ¼ − ¼), …
         assert_eq!(coarse.recip, [4.0 / 3.0, 2.0, 2.0, 4.0 / 3.0]);
         assert_eq!(
@@ -216,7 +201,7 @@ mod tests {
             (&[0.0, 0.0, -0.5, -1.0 / 3.0][..], &[-1.0 / 3.0, -0.5, 0.0, 0.0][..])
         );
         let mut d = [0.0; 4];
-        coarse.reduce(&fine, 1, &[1.0, 1.0, 1.0, 1.0], &mut d, 1);
+        coarse.reduce(&fine, 1, &[1.0, 1.0, 1.0, 1.0], &mut d, how);
         assert_eq!(d, [2.0 / 3.0, 0.0, 0.0, 2.0 / 3.0]);
     }
 
