@@ -19,8 +19,10 @@
 //! The transfer of minors nearly has rank one, so a state near its kernel loses digits. A sweep over rows does not lose digits, and its
 //! result depends only weakly on the state before. Sweep 3 therefore starts from the results of sweep 2.
 //!
-//! Rows are scaled by powers of two. The minors of a group are multiplied by a common power of two from row to row, which keeps them in
-//! range and does not change their ratios.
+//! Rows are scaled by powers of two. The minors of a group are multiplied by a common factor from row to row, which keeps them in range and
+//! does not change their ratios. Sweep 1 uses powers of two. Sweeps 2 and 3 divide by the larger of the last two minors: they begin a group
+//! with ratios that differ by rounding, and the difference mostly disappears within the group. With powers of two, it would remain, and
+//! be the backward error of the first row of the next group.
 //!
 //! Source: Chang, thesis, chapter 4. a, b, c, d → sub, diag, sup, rhs.
 
@@ -247,15 +249,26 @@ struct LaneMinors<E> {
 }
 
 impl<E> LaneMinors<E> {
-    /// The minors of the next row, with `product` = sub · (sup of the row before).
+    /// The minors of the next row, with `product` = sub · (sup of the row before), divided by the larger of the last two. Equal ratios
+    /// then have equal bits.
     #[inline(always)]
     fn follow<V: Lanes>(self, diag: E, product: E) -> Self
     where
         E: Element<V>,
     {
-        let last = product.neg_mul_add(self.before, diag * self.last);
-        let scale = E::larger(last, self.last).normalizer();
-        Self { last: last.scale(scale), before: self.last.scale(scale), older: self.before.scale(scale) }
+        let one = E::splat(<V::Real as Scalar>::ONE);
+        let mut last = product.neg_mul_add(self.before, diag * self.last);
+        let (mut before, mut older) = (self.last, self.before);
+        if E::REALS == 2 {
+            // The reciprocal of a complex number needs its square.
+            let scale = E::larger(last, before).normalizer();
+            (last, before, older) = (last.scale(scale), before.scale(scale), older.scale(scale));
+        }
+        let (is_last, larger) = E::pivot(before, last);
+        let recip = larger.recip();
+        let small = E::select(is_last, before, last) * recip;
+        let (last, before) = (E::select(is_last, one, small), E::select(is_last, small, one));
+        Self { last, before, older: older * recip }
     }
 }
 

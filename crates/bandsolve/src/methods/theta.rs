@@ -127,3 +127,107 @@ impl<'x, T: Scalar, const PAIRS: bool, const BACKWARD: bool> Scan<&'x mut [T]> f
         self.carry.give_up();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::verify::backward_error;
+    use crate::methods::diagonal_pivoting::DiagonalPivoting;
+    use crate::methods::stored::testing::{check_dominant, matrix, options};
+    use crate::{Complex32, Complex64, RealScalar, Tridiagonal};
+    use bandsolve_gallery::Random;
+    use dyn_stack::PodBuffer;
+
+    /// Entries from U(−1, 1).
+    fn random<T: Scalar>(n: usize, seed: u64) -> Tridiagonal<'static, T> {
+        let mut random = Random::new(seed);
+        let mut draw = || T::Real::from_f64(random.uniform(-1.0, 1.0));
+        let mut column = || (0..n).map(|_| T::from_parts(draw(), draw())).collect();
+        Tridiagonal::from_vecs(column(), column(), column(), false).unwrap()
+    }
+
+    fn factors<T: Scalar, E: Elimination<T>>(rows: &Rows<'_, T>, options: &Options) -> E {
+        E::new(rows, options, &MemoryPool::default()).unwrap()
+    }
+
+    /// The backward error of a solve with pairs, which is the same for any number of threads.
+    fn error<T: Scalar>(rows: &Rows<'_, T>, simd: Simd) -> f64 {
+        let n = rows.n();
+        let d: Vec<T> = (0..n).map(|i| T::from_parts(T::Real::from_f64((i as f64).sin()), T::Real::ONE)).collect();
+        let of = |threads| {
+            let theta: Theta<T, true> = factors(rows, &Options { simd, threads, ..options() });
+            assert!(!theta.is_singular());
+            let mut x = d.clone();
+            theta.solve(rows, &mut x, PodStack::new(&mut PodBuffer::new(dyn_stack::StackReq::EMPTY)));
+            x
+        };
+        let x = of(1);
+        assert!(of(3) == x, "n = {n}");
+        backward_error(*rows, (&d, &x), false)
+    }
+
+    /// Sizes around a full group and a full tile of every instruction set.
+    fn sizes() -> impl Iterator<Item = usize> {
+        let tiles = Simd::ALL.iter().map(|simd| PivotSizes::new::<f64>(1, true, simd.or_best()).rows());
+        (2..70).chain(tiles.flat_map(|rows| [rows - 1, rows, rows + 1, 3 * rows + 7]))
+    }
+
+    #[test]
+    fn dominant_systems_of_every_size() {
+        check_dominant::<Theta<f64, false>>();
+        check_dominant::<Theta<f64, true>>();
+    }
+
+    fn of_type<T: Scalar>() {
+        for n in sizes() {
+            let a = random::<T>(n, n as u64);
+            for simd in Simd::ALL.iter().map(|simd| simd.or_best()) {
+                for rows in [a.rows(), a.rows().transposed(true)] {
+                    let eta = error(&rows, simd) / T::Real::EPSILON.to_f64();
+                    assert!(eta <= 8.0, "n = {n}, {}: {eta} ε", simd.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn random_systems_of_every_type_need_pivots() {
+        of_type::<f64>();
+        of_type::<f32>();
+        of_type::<Complex64>();
+        of_type::<Complex32>();
+    }
+
+    #[test]
+    fn every_row_needs_a_pivot() {
+        for n in sizes().filter(|n| n % 2 == 0) {
+            let rows: Vec<_> = (0..n).map(|_| [1.0, 0.0, 1.0]).collect();
+            assert!(error(&matrix(&rows).rows(), Simd::detect()) <= 2.0 * f64::EPSILON, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn determinants_are_those_of_sequential_pivots() {
+        for n in sizes().filter(|n| *n < 3000) {
+            let a = random::<f64>(n, 7);
+            let [theirs, ours] = [
+                factors::<f64, DiagonalPivoting<f64>>(&a.rows(), &options()).product(&a.rows()),
+                factors::<f64, Theta<f64, true>>(&a.rows(), &options()).product(&a.rows()),
+            ]
+            .map(|product| product.unwrap().determinant::<f64>());
+            assert!(ours.phase == theirs.phase && (ours.log_abs - theirs.log_abs).abs() < 1e-9, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn zero_pivots_are_seen_in_every_row() {
+        for n in [3, 40, 700] {
+            for zero in 0..n {
+                let rows: Vec<_> = (0..n).map(|i| if i == zero { [0.0; 3] } else { [1.0, 4.0, 1.0] }).collect();
+                let a = matrix(&rows);
+                assert!(factors::<f64, Theta<f64, false>>(&a.rows(), &options()).is_singular(), "n = {n}, row {zero}");
+                assert!(factors::<f64, Theta<f64, true>>(&a.rows(), &options()).is_singular(), "n = {n}, row {zero}");
+            }
+        }
+    }
+}
