@@ -1,12 +1,11 @@
 //! The scan of all recurrences: tiles in a fixed order, with a state that passes from tile to tile.
 
-use crate::spread::Split;
 use crate::threads::workers;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The work of a scan on its tiles. `O` is the type of the arrays to write.
-pub trait Scan<O: Output>: Sync {
+/// The work of a scan on the tiles of an array of `T`.
+pub trait Scan<T>: Sync {
     /// Whether the scan runs from the last row to the first.
     const REVERSED: bool;
 
@@ -14,70 +13,50 @@ pub trait Scan<O: Output>: Sync {
     fn tile_rows(&self, left: usize) -> usize;
 
     /// Process one tile. Returns whether all earlier tiles were finished.
-    fn tile(&self, tile: &mut ScanTile<O>) -> bool;
+    fn tile(&self, tile: &mut ScanTile<T>) -> bool;
 
     /// Tell tiles that wait for a state of this scan that an earlier tile has failed.
     fn give_up(&self);
 }
 
-/// Arrays that are divided into tiles.
-pub trait Output: Split {
-    /// A copy of the first row, for the previous tile.
-    type Head: Copy + Send;
-
-    /// Number of rows.
-    fn rows(&self) -> usize;
-    /// A copy of the first row, if there is one.
-    fn head(&self) -> Option<Self::Head>;
-}
-
-impl<T: Copy + Send> Output for &mut [T] {
-    type Head = T;
-
-    fn rows(&self) -> usize {
-        self.len()
-    }
-
-    fn head(&self) -> Option<T> {
-        self.first().copied()
-    }
-}
-
 /// Consecutive rows.
-pub struct ScanTile<O: Output> {
+pub struct ScanTile<'x, T> {
     /// The number of the tile in the order of the scan.
     pub index: usize,
     /// The index of its first row.
     pub offset: usize,
-    /// The rows of the tile in the output.
-    pub output: O,
-    /// The row after the tile before it is overwritten; `None` in a reversed scan.
-    pub after: Option<O::Head>,
+    /// The rows of the tile in the array.
+    pub output: &'x mut [T],
+    /// The row after the tile before it is overwritten; `None` in a reversed scan and after the last row.
+    pub after: Option<T>,
 }
 
 /// The tiles that no thread has taken yet.
-struct Queue<O> {
-    rest: Option<O>,
+struct Queue<'x, T> {
+    rest: &'x mut [T],
     index: usize,
     /// The first remaining row.
     offset: usize,
 }
 
-impl<O: Output> Queue<O> {
-    fn next<S: Scan<O>>(&mut self, scan: &S) -> Option<ScanTile<O>> {
-        let rest = self.rest.take().filter(|rest| rest.rows() > 0)?;
-        let (rows, index) = (scan.tile_rows(rest.rows()), self.index);
+impl<'x, T: Copy> Queue<'x, T> {
+    fn next<S: Scan<T>>(&mut self, scan: &S) -> Option<ScanTile<'x, T>> {
+        let rest = core::mem::take(&mut self.rest);
+        if rest.is_empty() {
+            return None;
+        }
+        let (rows, index) = (scan.tile_rows(rest.len()), self.index);
         self.index += 1;
         if S::REVERSED {
-            let offset = rest.rows() - rows;
-            let (rest, output) = rest.split(offset);
-            self.rest = Some(rest);
+            let offset = rest.len() - rows;
+            let (rest, output) = rest.split_at_mut(offset);
+            self.rest = rest;
             return Some(ScanTile { index, offset, output, after: None });
         }
-        let (output, rest) = rest.split(rows);
-        let (offset, after) = (self.offset, rest.head());
+        let (output, rest) = rest.split_at_mut(rows);
+        let (offset, after) = (self.offset, rest.first().copied());
         self.offset += rows;
-        self.rest = Some(rest);
+        self.rest = rest;
         Some(ScanTile { index, offset, output, after })
     }
 }
@@ -145,8 +124,8 @@ impl<F: Fn()> Drop for OnPanic<F> {
 }
 
 /// Scan all rows of `output` on `threads` threads.
-pub fn run<O: Output, S: Scan<O>>(scan: &S, output: O, threads: usize) {
-    let queue = Mutex::new(Queue { rest: Some(output), index: 0, offset: 0 });
+pub fn run<T: Copy + Send, S: Scan<T>>(scan: &S, output: &mut [T], threads: usize) {
+    let queue = Mutex::new(Queue { rest: output, index: 0, offset: 0 });
     let take = || queue.lock().unwrap_or_else(PoisonError::into_inner).next(scan);
     workers(threads, &|| {
         let panicked = OnPanic(|| scan.give_up());

@@ -40,8 +40,6 @@
 
 mod linear;
 
-pub(crate) use linear::{Affine, solve_sequentially};
-
 use crate::error::{Result, check_len};
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::arithmetic::Standard;

@@ -5,5 +5,5 @@
 //!
 //! Source: Chang, thesis, sections 2.1.2 and 4.3.1.
 
-/// Factors by CF-LU: 25 bytes per row in double precision.
+/// Factors by CF-LU: 24 bytes per row in double precision.
 pub(crate) type CfLu<T> = crate::methods::theta::Theta<T, false>;

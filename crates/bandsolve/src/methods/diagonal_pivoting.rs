@@ -20,8 +20,8 @@
 //! The method fails only if the whole matrix is singular, and its growth is bounded. Rows are first scaled by powers of two, so that
 //! scaling the matrix does not change x.
 //!
-//! `theta.rs` computes the same factors in parallel and uses the same solve. It computes leading entries as ratios of leading minors, so
-//! pivots are computed from minors. Here the minors are 1, b̂ and Δ.
+//! `theta.rs` computes the same factors in parallel, with leading entries as ratios of leading minors. Pivots are computed from minors
+//! here, too; they are 1, b̂ and Δ.
 //!
 //! Source: Erway, Marcia, Tyson, IAENG J. Appl. Math. 40 (2010); Chang, thesis, section 2.2. a, b, c, d → sub, diag, sup, rhs.
 
@@ -30,7 +30,6 @@ use crate::decision::Options;
 use crate::error::Result;
 use crate::memory::array;
 use crate::methods::stored::Elimination;
-use crate::recurrence::{Affine, solve_sequentially};
 use bandsolve_kernel::memory::{Array, MemoryPool};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::{peak, reciprocal};
@@ -155,48 +154,6 @@ impl<T: Scalar> DiagonalPivoting<T> {
     }
 }
 
-/// The sweep with L and B, from d to y.
-struct Forward<'f, T> {
-    factors: PivotRows<'f, T>,
-}
-
-impl<T: Scalar> Affine<T, 1> for Forward<'_, T> {
-    const REVERSED: bool = false;
-
-    #[inline(always)]
-    fn row(&self, i: usize, d: T) -> ([T; 1], T) {
-        let RowPivot { plus, by, .. } = self.factors.pivot(i);
-        ([-by], plus * d)
-    }
-
-    #[inline(always)]
-    fn output(&self, i: usize, [_, next]: [T; 2], _before: T, v: T) -> T {
-        let RowPivot { own, other, .. } = self.factors.pivot(i);
-        own * v - other * next
-    }
-}
-
-/// The sweep with Mᵀ, from y to x. Its state is x in the row where the pivot below starts.
-struct Backward<'f, T> {
-    factors: PivotRows<'f, T>,
-}
-
-impl<T: Scalar> Affine<T, 1> for Backward<'_, T> {
-    const REVERSED: bool = true;
-
-    #[inline(always)]
-    fn row(&self, i: usize, y: T) -> ([T; 1], T) {
-        let (second, next) = (self.factors.is_second(i), self.factors.pivot(i).next);
-        ([if second { T::ONE } else { -next }], if second { T::ZERO } else { y })
-    }
-
-    #[inline(always)]
-    fn output(&self, i: usize, [y, _]: [T; 2], before: T, x: T) -> T {
-        let of_second = y - self.factors.pivot(i).next * before;
-        if self.factors.is_second(i) { of_second } else { x }
-    }
-}
-
 impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
     fn new(rows: &Rows<'_, T>, _options: &Options, pool: &MemoryPool) -> Result<Self> {
         let n = rows.n();
@@ -246,8 +203,20 @@ impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
     fn solve(&self, _rows: &Rows<'_, T>, x: &mut [T], _stack: &mut PodStack) {
         let factors = self.rows();
         for x in x.chunks_exact_mut(factors.pivots.len()) {
-            solve_sequentially(&Forward { factors }, [T::ZERO], x);
-            solve_sequentially(&Backward { factors }, [T::ZERO], x);
+            // With L and B, from d to y.
+            let mut v = T::ZERO;
+            for i in 0..x.len() {
+                let RowPivot { plus, by, own, other, .. } = factors.pivot(i);
+                v = plus * x[i] - by * v;
+                let next = x.get(i + 1).copied().unwrap_or(T::ZERO);
+                x[i] = own * v - other * next;
+            }
+            // With Mᵀ, from y to x. `below` is x in the row where the pivot below starts.
+            let mut below = T::ZERO;
+            for (i, x) in x.iter_mut().enumerate().rev() {
+                *x -= factors.pivot(i).next * below;
+                below = if factors.is_second(i) { below } else { *x };
+            }
         }
     }
 }

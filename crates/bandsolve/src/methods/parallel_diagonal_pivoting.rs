@@ -4,5 +4,5 @@
 //!
 //! Source: Chang, thesis, chapter 4.
 
-/// Factors by parallel diagonal pivoting: 25 bytes per row in double precision.
+/// Factors by parallel diagonal pivoting: 48 bytes per row in double precision.
 pub(crate) type ParallelDiagonalPivoting<T> = crate::methods::theta::Theta<T, true>;

@@ -77,14 +77,14 @@ struct FactorScan<'m, T> {
     singular: AtomicBool,
 }
 
-impl<'x, T: Scalar> Scan<&'x mut [T::Real]> for FactorScan<'_, T> {
+impl<T: Scalar> Scan<T::Real> for FactorScan<'_, T> {
     const REVERSED: bool = false;
 
     fn tile_rows(&self, left: usize) -> usize {
         left.min(self.sizes.tile_len(0))
     }
 
-    fn tile(&self, tile: &mut ScanTile<&'x mut [T::Real]>) -> bool {
+    fn tile(&self, tile: &mut ScanTile<T::Real>) -> bool {
         let (index, first, carry) = (tile.index, tile.index * self.sizes.rows(), &self.carry);
         let Self { rows, sizes, simd, .. } = *self;
         let job = FactorPivots { rows: *rows, sizes, first, index, memory: tile.output, carry };
@@ -106,7 +106,7 @@ struct SolveScan<'f, T: Scalar, const PAIRS: bool, const BACKWARD: bool> {
     carry: SolveCarry<T>,
 }
 
-impl<'x, T: Scalar, const PAIRS: bool, const BACKWARD: bool> Scan<&'x mut [T]> for SolveScan<'_, T, PAIRS, BACKWARD> {
+impl<T: Scalar, const PAIRS: bool, const BACKWARD: bool> Scan<T> for SolveScan<'_, T, PAIRS, BACKWARD> {
     const REVERSED: bool = BACKWARD;
 
     /// The last tile of the matrix may have fewer rows. It is the first one backward.
@@ -115,7 +115,7 @@ impl<'x, T: Scalar, const PAIRS: bool, const BACKWARD: bool> Scan<&'x mut [T]> f
         if BACKWARD { left - (left - 1) / full * full } else { left.min(full) }
     }
 
-    fn tile(&self, tile: &mut ScanTile<&'x mut [T]>) -> bool {
+    fn tile(&self, tile: &mut ScanTile<T>) -> bool {
         let Theta { memory, sizes, simd, .. } = self.factors;
         let (first, index, after) = (tile.offset, tile.index, tile.after);
         let (x, carry, backward) = (&mut *tile.output, &self.carry, BACKWARD);

@@ -9,22 +9,12 @@ use core::array::from_fn;
 const GROUPS: usize = 8;
 
 /// A recurrence of order K over an array: `y = Σ by[k]·y₋₁₋ₖ + plus`, row by row.
-pub(crate) trait Affine<T: Scalar, const K: usize>: Sync {
+pub(super) trait Affine<T: Scalar, const K: usize>: Sync {
     /// Whether the recurrence runs from the last row to the first.
     const REVERSED: bool;
 
-    /// Return (by, plus) of row `i`, in which the array has the value `value`.
-    fn row(&self, i: usize, value: T) -> ([T; K], T);
-
-    /// Return the value to write in row `i`, by default y.
-    ///
-    /// `values` are the values of the array in this row and, unless reversed, in the next row, before any row is written. `before` is the
-    /// previous y.
-    #[inline(always)]
-    fn output(&self, i: usize, values: [T; 2], before: T, y: T) -> T {
-        _ = (i, values, before);
-        y
-    }
+    /// Return (by, plus) of row `i`.
+    fn row(&self, i: usize) -> ([T; K], T);
 }
 
 /// A recurrence whose coefficients are arrays.
@@ -37,13 +27,13 @@ impl<T: Scalar, const K: usize, const REVERSED: bool> Affine<T, K> for Plain<'_,
     const REVERSED: bool = REVERSED;
 
     #[inline(always)]
-    fn row(&self, i: usize, _value: T) -> ([T; K], T) {
+    fn row(&self, i: usize) -> ([T; K], T) {
         (self.by.map(|by| by[i]), self.plus[i])
     }
 }
 
 /// Solve the recurrence from the state `start`, whose newest value comes first.
-pub(crate) fn solve<T: Scalar, const K: usize, A: Affine<T, K>>(
+pub(super) fn solve<T: Scalar, const K: usize, A: Affine<T, K>>(
     recurrence: &A,
     start: [T; K],
     threads: usize,
@@ -51,35 +41,6 @@ pub(crate) fn solve<T: Scalar, const K: usize, A: Affine<T, K>>(
 ) {
     let threads = tasks(threads, x.len());
     run(&Linear { recurrence, carry: Carry::new(start), borders: Carry::new(start) }, x, threads);
-}
-
-/// Solve the recurrence row by row on the calling thread.
-pub(crate) fn solve_sequentially<T: Scalar, const K: usize, A: Affine<T, K>>(
-    recurrence: &A,
-    start: [T; K],
-    x: &mut [T],
-) {
-    let (n, mut state) = (x.len(), start);
-    for step in 0..n {
-        let i = if A::REVERSED { n - 1 - step } else { step };
-        let next = x.get(i + 1).copied().unwrap_or(T::ZERO);
-        x[i] = advance(recurrence, i, [x[i], next], &mut state);
-    }
-}
-
-/// Advance the state by one row and return the value to write.
-#[inline(always)]
-fn advance<T: Scalar, const K: usize>(
-    recurrence: &impl Affine<T, K>,
-    i: usize,
-    values: [T; 2],
-    state: &mut [T; K],
-) -> T {
-    let (by, plus) = recurrence.row(i, values[0]);
-    let before = state[0];
-    let y = dot(by, *state) + plus;
-    *state = pushed(*state, y);
-    recurrence.output(i, values, before, y)
 }
 
 /// The sum `Σ by[k]·state[k]`.
@@ -137,12 +98,12 @@ struct Linear<'r, T, A, const K: usize> {
 }
 
 /// A tile in G groups of equal length, as many rows as possible; the last tile has fewer rows than groups, which are one group.
-struct GroupedTile<'t, 'x, T: Copy + Send, const G: usize> {
-    tile: &'t mut ScanTile<&'x mut [T]>,
+struct GroupedTile<'t, 'x, T, const G: usize> {
+    tile: &'t mut ScanTile<'x, T>,
     reversed: bool,
 }
 
-impl<T: Copy + Send, const G: usize> GroupedTile<'_, '_, T, G> {
+impl<T, const G: usize> GroupedTile<'_, '_, T, G> {
     /// Number of rows per group.
     fn rows(&self) -> usize {
         self.tile.output.len() / G
@@ -160,8 +121,7 @@ impl<T: Scalar, A: Affine<T, K>, const K: usize> Linear<'_, T, A, K> {
     /// (by, plus) of a row of the tile.
     #[inline(always)]
     fn row<const G: usize>(&self, groups: &GroupedTile<'_, '_, T, G>, g: usize, step: usize) -> ([T; K], T) {
-        let at = groups.at(g, step);
-        self.recurrence.row(groups.tile.offset + at, groups.tile.output[at])
+        self.recurrence.row(groups.tile.offset + groups.at(g, step))
     }
 
     fn transfers<const G: usize>(&self, groups: &GroupedTile<'_, '_, T, G>) -> [Transfer<T, K>; G] {
@@ -200,7 +160,7 @@ impl<T: Scalar, A: Affine<T, K>, const K: usize> Linear<'_, T, A, K> {
     }
 
     /// Solve a tile in G groups.
-    fn groups<const G: usize>(&self, tile: &mut ScanTile<&mut [T]>) -> bool {
+    fn groups<const G: usize>(&self, tile: &mut ScanTile<T>) -> bool {
         let groups = GroupedTile::<T, G> { tile, reversed: A::REVERSED };
         let (index, rows) = (groups.tile.index, groups.rows());
         let (transfers, mut states) = (self.transfers(&groups), [[T::ZERO; K]; G]);
@@ -217,24 +177,19 @@ impl<T: Scalar, A: Affine<T, K>, const K: usize> Linear<'_, T, A, K> {
         if !self.borders.pass(index, &mut states, |g, _| leaving[g]) {
             return false;
         }
-        // Read the first row of each next group before it is overwritten.
-        let after: [T; G] = from_fn(|g| {
-            let next = if g + 1 < G { groups.tile.output.get((g + 1) * rows).copied() } else { groups.tile.after };
-            next.unwrap_or(T::ZERO)
-        });
         for step in 0..rows {
             for (g, state) in states.iter_mut().enumerate() {
-                let at = groups.at(g, step);
-                let next = if step + 1 == rows || A::REVERSED { after[g] } else { groups.tile.output[at + 1] };
-                let (i, values) = (groups.tile.offset + at, [groups.tile.output[at], next]);
-                groups.tile.output[at] = advance(self.recurrence, i, values, state);
+                let (by, plus) = self.row(&groups, g, step);
+                let y = dot(by, *state) + plus;
+                *state = pushed(*state, y);
+                groups.tile.output[groups.at(g, step)] = y;
             }
         }
         true
     }
 }
 
-impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linear<'_, T, A, K> {
+impl<T: Scalar, A: Affine<T, K>, const K: usize> Scan<T> for Linear<'_, T, A, K> {
     const REVERSED: bool = A::REVERSED;
 
     /// Full tiles come first, then one of equal groups, then one of fewer rows than groups.
@@ -246,7 +201,7 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
         }
     }
 
-    fn tile(&self, tile: &mut ScanTile<&'x mut [T]>) -> bool {
+    fn tile(&self, tile: &mut ScanTile<T>) -> bool {
         match tile.output.len() {
             GROUPS.. => self.groups::<GROUPS>(tile),
             _ => self.groups::<1>(tile),
@@ -279,7 +234,7 @@ mod tests {
     impl Affine<f64, 1> for Deadly {
         const REVERSED: bool = false;
 
-        fn row(&self, i: usize, _: f64) -> ([f64; 1], f64) {
+        fn row(&self, i: usize) -> ([f64; 1], f64) {
             let looks = if i == self.bad { self.looks.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
             assert!(looks != self.deadly, "on purpose");
             ([0.5], 1.0)
