@@ -96,7 +96,14 @@ const CACHE_LINE_WORDS: usize = 8;
 ///
 /// A new large array costs a page fault for each page, which the system clears. Clones share the pool.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryPool(Arc<Mutex<Vec<Vec<u64>>>>);
+pub struct MemoryPool(Arc<Mutex<PooledArrays>>);
+
+#[derive(Debug, Default)]
+struct PooledArrays {
+    arrays: Vec<Vec<u64>>,
+    /// Size of all arrays.
+    bytes: usize,
+}
 
 impl PartialEq for MemoryPool {
     /// Pools are always equal, because their contents do not affect results.
@@ -106,21 +113,30 @@ impl PartialEq for MemoryPool {
 }
 
 impl MemoryPool {
-    /// Maximum number of arrays in the pool: four for each of a thousand partitions.
+    /// Number of arrays of any size in the pool: four for each part of a band and of its coarse system, and those of a fallback.
+    const ARRAYS: usize = 64;
+    /// Maximum size of a pool with more arrays, for the factors of many partitions.
+    const MANY_BYTES: usize = 256 << 20;
+    /// Maximum number of arrays in the pool.
     const MAX_ARRAYS: usize = 1 << 12;
-    /// Smallest array in the pool, in words. For smaller ones, the allocator is fast enough.
-    const MIN_WORDS: usize = 1 << 12;
+    /// Smallest array in the pool. For smaller ones, the allocator is fast enough.
+    const MIN_BYTES: usize = 1 << 12;
 
     fn take(&self, words: usize) -> Option<Vec<u64>> {
-        let mut arrays = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = arrays.iter().rposition(|array| array.len() == words)?;
-        Some(arrays.swap_remove(place))
+        let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = pool.arrays.iter().rposition(|array| array.len() == words)?;
+        let array = pool.arrays.swap_remove(place);
+        pool.bytes -= size_of_val(&array[..]);
+        Some(array)
     }
 
     fn keep(&self, array: Vec<u64>) {
-        let mut arrays = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if size_of_val(&array[..]) >= Self::MIN_WORDS && arrays.len() < Self::MAX_ARRAYS {
-            arrays.push(array);
+        let bytes = size_of_val(&array[..]);
+        let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let many = pool.arrays.len() < Self::MAX_ARRAYS && pool.bytes + bytes <= Self::MANY_BYTES;
+        if bytes >= Self::MIN_BYTES && (pool.arrays.len() < Self::ARRAYS || many) {
+            pool.bytes += bytes;
+            pool.arrays.push(array);
         }
     }
 }
@@ -194,13 +210,13 @@ mod tests {
 
     #[test]
     fn large_arrays_are_kept_for_the_next_of_their_size() {
-        let (pool, large) = (MemoryPool::default(), MemoryPool::MIN_WORDS / 8);
+        let (pool, large) = (MemoryPool::default(), MemoryPool::MIN_BYTES / 8);
         let mut array = Array::<f64>::new(large, Some(&pool)).unwrap();
         assert!(array.len() == large && array.as_ptr().addr().is_multiple_of(64));
         array.fill(3.0);
         drop(array);
         let other = Array::<f64>::new(large + 8, Some(&pool)).unwrap();
-        assert!(pool.0.lock().unwrap().len() == 1, "an array of another size was used");
+        assert!(pool.0.lock().unwrap().arrays.len() == 1, "an array of another size was used");
         drop(other);
         assert!(Array::<f64>::new(large, Some(&pool.clone())).unwrap()[large - 1] == 3.0);
         assert!(
@@ -212,6 +228,6 @@ mod tests {
         let many: Vec<_> =
             (0..MemoryPool::MAX_ARRAYS + 16).map(|_| Array::<f64>::new(large, Some(&pool)).unwrap()).collect();
         drop(many);
-        assert!(pool.0.lock().unwrap().len() == MemoryPool::MAX_ARRAYS);
+        assert!(pool.0.lock().unwrap().arrays.len() == MemoryPool::MAX_ARRAYS);
     }
 }

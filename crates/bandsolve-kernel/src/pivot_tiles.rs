@@ -28,7 +28,7 @@
 
 use crate::job::{Job, kernel};
 use crate::lane_columns::{StagedMatrix, matrix_row, read, stage_matrix, write};
-use crate::number::{Element, Lanes, MAX_LANES, RealScalar, Scalar};
+use crate::number::{Element, Lanes, MAX_LANES, Machine, RealScalar, Scalar};
 use crate::rows::Rows;
 use crate::scan::Carry;
 use crate::simd::Simd;
@@ -40,7 +40,7 @@ use core::mem::MaybeUninit;
 const STRIPES: usize = 2;
 /// Maximum number of groups of a tile.
 const MAX_GROUPS: usize = STRIPES * MAX_LANES;
-/// Number of rows per group of a full tile. A full tile with its factors fits into the first-level cache.
+/// Number of rows per group of a full tile. A full tile with its factors fits into the second-level cache.
 const GROUP_ROWS: usize = 192;
 /// Number of rows of a tile that belong to the groups beside: two after each group, and one before it.
 const BESIDE: usize = 3;
@@ -63,6 +63,10 @@ const BY: usize = 1;
 const OWN: usize = 2;
 /// Only with 2 × 2 pivots.
 const OTHER: usize = 3;
+
+// The products of the factors of a group, in the row after its last one: those of the forward sweep, and those of the backward sweep.
+const DOWN: usize = 0;
+const UP: usize = 1;
 
 /// Number of elements of a row that the forward sweep reads.
 const fn forward_elements(pairs: bool) -> usize {
@@ -250,7 +254,7 @@ struct LaneMinors<E> {
 
 impl<E> LaneMinors<E> {
     /// The minors of the next row, with `product` = sub · (sup of the row before), divided by the larger of the last two. Equal ratios
-    /// then have equal bits.
+    /// then have equal bits. If both are zero, they become (0, 1), so that a pivot is zero.
     #[inline(always)]
     fn follow<V: Lanes>(self, diag: E, product: E) -> Self
     where
@@ -265,11 +269,22 @@ impl<E> LaneMinors<E> {
             (last, before, older) = (last.scale(scale), before.scale(scale), older.scale(scale));
         }
         let (is_last, larger) = E::pivot(before, last);
-        let recip = larger.recip();
+        let guard = if E::REALS == 2 { V::Real::GUARD } else { V::Real::MIN_POSITIVE };
+        let recip = (larger + E::splat(guard)).recip();
         let small = E::select(is_last, before, last) * recip;
         let (last, before) = (E::select(is_last, one, small), E::select(is_last, small, one));
         Self { last, before, older: older * recip }
     }
+}
+
+/// 1 / pivot. The square of a complex pivot may leave the range.
+#[inline(always)]
+fn reciprocal<V: Lanes, E: Element<V>>(pivot: E) -> E {
+    if E::REALS == 1 {
+        return pivot.recip();
+    }
+    let scale = pivot.abs1().normalizer();
+    pivot.scale(scale).recip().scale(scale)
 }
 
 /// One number for each group, as lanes.
@@ -314,8 +329,8 @@ fn groups_of_lanes<T: Scalar, V: Lanes<Real = T::Real>>(pair: Pair<T::Element<V>
 struct GroupBorder<T> {
     /// Whether the next row is the second one of a 2 × 2 pivot.
     second: bool,
-    /// The minors of the previous three rows, the last first.
-    minors: [T; 3],
+    /// The minors of the previous two rows, the last first.
+    minors: [T; 2],
 }
 
 /// The states of a factorization that pass from tile to tile.
@@ -329,7 +344,7 @@ impl<T: Scalar> PivotCarry<T> {
     /// The states before the first row.
     #[expect(clippy::new_without_default, reason = "there is no use for a default")]
     pub fn new() -> Self {
-        let border = GroupBorder { second: false, minors: [T::ONE, T::ZERO, T::ZERO] };
+        let border = GroupBorder { second: false, minors: [T::ONE, T::ZERO] };
         Self { minors: Carry::new([T::ONE, T::ZERO]), borders: Carry::new(border) }
     }
 
@@ -352,7 +367,7 @@ struct TileScales {
 /// Factor one tile.
 ///
 /// # Cost
-/// Per row: 40 flops and a division (34 flops without pairs), 3 words read, and 6 written (4 without pairs).
+/// Per row: about 50 flops and 3 divisions (30 flops without pairs), 3 words read, and 6 written (3 without pairs).
 pub struct FactorPivots<'a, T: Scalar> {
     pub rows: Rows<'a, T>,
     pub sizes: PivotSizes,
@@ -381,6 +396,7 @@ impl<T: Scalar> FactorPivots<'_, T> {
         let Self { rows, sizes, first, index, memory, carry } = self;
         let (m, groups) = (sizes.group_rows(first), STRIPES * V::W);
         assert!(memory.len() == sizes.tile_len(first) && sizes.groups() == groups && rows.n() == sizes.n);
+        assert!(sizes.reals == T::Element::<V>::REALS);
         const { assert!(size_of::<V::Real>() * V::W <= VECTOR_BYTES) }
         let mut scales = MaybeUninit::<TileScales>::uninit();
         // SAFETY: `memory` and `scales` have m rows and those beside, for two vectors.
@@ -398,11 +414,11 @@ impl<T: Scalar> FactorPivots<'_, T> {
             if !carry.minors.pass(index, &mut before[..groups], through) {
                 return None;
             }
-            let (leaving, second) = tile.minors_row_by_row::<T>(&before);
-            let mut borders = [GroupBorder { second: false, minors: [T::ZERO; 3] }; MAX_GROUPS];
+            let [leaving, second] = tile.minors_row_by_row::<T>(&before);
+            let mut borders = [GroupBorder { second: false, minors: [T::ZERO; 2] }; MAX_GROUPS];
             let through = |g: usize, border: GroupBorder<T>| GroupBorder {
                 second: second[usize::from(border.second)][g] != T::ZERO,
-                minors: [leaving[0][g], leaving[1][g], leaving[2][g]],
+                minors: [leaving[0][g], leaving[1][g]],
             };
             if !carry.borders.pass(index, &mut borders[..groups], through) {
                 return None;
@@ -481,7 +497,7 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
     unsafe fn minors_row_by_row<T: Scalar<Real = V::Real, Element<V> = E>>(
         &self,
         before: &[[T; 2]; MAX_GROUPS],
-    ) -> ([[T; MAX_GROUPS]; 3], [[T; MAX_GROUPS]; 2]) {
+    ) -> [[[T; MAX_GROUPS]; 2]; 2] {
         let (zero, one) = (V::splat(<V::Real as Scalar>::ZERO), V::splat(<V::Real as Scalar>::ONE));
         let kappa = V::splat(<V::Real as RealScalar>::from_f64(KAPPA));
         let (last, older) = (lanes_of_groups::<T, V>(|g| before[g][0]), lanes_of_groups::<T, V>(|g| before[g][1]));
@@ -514,13 +530,8 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
                 }
             }
         }
-        let mut all = [[none; STRIPES]; 3];
-        for s in 0..STRIPES {
-            all[0][s] = minors[s].last;
-            all[1][s] = minors[s].before;
-            all[2][s] = minors[s].older;
-        }
-        (all.map(groups_of_lanes::<T, V>), second.map(groups_of_reals::<T, V>))
+        let (last, before) = (minors.map(|minors| minors.last), minors.map(|minors| minors.before));
+        [[last, before].map(groups_of_lanes::<T, V>), second.map(groups_of_reals::<T, V>)]
     }
 
     /// Sweep 3, from the borders before each group. Returns whether a pivot is zero.
@@ -534,7 +545,7 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
     ) -> bool {
         let zero = V::splat(<V::Real as Scalar>::ZERO);
         let unit = E::splat(<V::Real as Scalar>::ONE);
-        let start = [0, 1, 2].map(|k| lanes_of_groups::<T, V>(|g| borders[g].minors[k]));
+        let start = [0, 1].map(|k| lanes_of_groups::<T, V>(|g| borders[g].minors[k]));
         let second = lanes_of_groups::<T, V>(|g| if borders[g].second { T::ONE } else { T::ZERO });
         let none = E::splat(<V::Real as Scalar>::ZERO);
         let mut minors = [LaneMinors { last: none, before: none, older: none }; STRIPES];
@@ -544,7 +555,7 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
         unsafe {
             let (mut sup, mut rows) = (self.sup_before(), [self.row(0, 0); STRIPES]);
             for s in 0..STRIPES {
-                minors[s] = LaneMinors { last: start[0][s], before: start[1][s], older: start[2][s] };
+                minors[s] = LaneMinors { last: start[0][s], before: start[1][s], older: none };
                 is_second[s] = second[s].columns()[0];
                 rows[s] = self.row(0, s);
             }
@@ -564,7 +575,7 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
                         let of_pair = (a1 * c).neg_mul_add(now.before, b1 * now.last);
                         let minor = E::select(first, of_pair, now.last);
                         zeros |= minor.abs1().equal_bits(zero);
-                        let recip = minor.recip();
+                        let recip = reciprocal::<V, E>(minor);
                         let ratio = now.before * recip;
                         let above = E::select(last, now.older, now.before) * recip;
                         let by = E::select(first, a, a * above);
@@ -581,7 +592,7 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
                         up[s] = E::select(last, up[s], -(up[s] * next_entry));
                     } else {
                         zeros |= now.last.abs1().equal_bits(zero);
-                        let ratio = now.before * now.last.recip();
+                        let ratio = now.before * reciprocal::<V, E>(now.last);
                         let (by, next_entry) = (a * ratio, c * ratio);
                         ratio.scale(scale).store(self.of.place(j, s, PLUS));
                         by.store(self.of.place(j, s, BY));
@@ -599,10 +610,6 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
         zeros != 0
     }
 }
-
-/// The products of the factors of a group, beside its last row: those of the forward sweep, and those of the backward sweep.
-const DOWN: usize = 0;
-const UP: usize = 1;
 
 /// [`groups_of_lanes`] for reals.
 #[inline(always)]
@@ -637,7 +644,7 @@ impl<T: Scalar> SolveCarry<T> {
 /// Do the forward or the backward sweep of a solve in one tile: replace d by y, or y by x.
 ///
 /// # Cost
-/// Per row: 14 flops and 6 words read forward, 7 flops and 4 words read backward (without pairs 6, 3, 6 and 2), and a word written.
+/// Per row: 12 flops and 5 words read forward, 6 flops and 3 words read backward (without pairs 9, 3, 6 and 2), and a word written.
 pub struct SolveTile<'a, T: Scalar> {
     pub sizes: PivotSizes,
     /// The first row of the tile.
@@ -681,6 +688,7 @@ impl<T: Scalar> SolveTile<'_, T> {
         let Self { sizes, first, index, memory, x, after, carry, .. } = self;
         let (m, groups) = (sizes.group_rows(first), STRIPES * V::W);
         assert!(memory.len() == sizes.len() && sizes.groups() == groups && m <= GROUP_ROWS);
+        assert!(sizes.reals == T::Element::<V>::REALS);
         assert!(x.len() == (sizes.n - first).min(sizes.rows()));
         const { assert!(size_of::<V::Real>() * V::W <= VECTOR_BYTES) }
         let mut numbers = MaybeUninit::<TileNumbers>::uninit();

@@ -119,9 +119,9 @@ impl<'a, T: Scalar> PcrLevel<'a, T> {
 impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
     const NEEDS_SCRATCH: bool = true;
 
-    fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self> {
+    fn new(rows: &Rows<'_, T>, options: &Options, _pool: &MemoryPool) -> Result<Self> {
         let (n, how) = (rows.n(), Spreading::new(rows.n(), options));
-        let of_level = || array(n, Some(pool));
+        let of_level = || array(n, None);
         let mut memory = [[of_level()?, of_level()?, of_level()?], [of_level()?, of_level()?, of_level()?]];
         let [mut fine, mut coarse] = memory.each_mut().map(|level| {
             let [sub, sup, recip] = level.each_mut().map(|array| &mut **array);
