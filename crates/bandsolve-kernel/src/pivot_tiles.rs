@@ -106,7 +106,7 @@ impl PivotSizes {
     }
 
     /// Number of reals of all factors.
-    pub fn len(&self) -> usize {
+    pub fn total_len(&self) -> usize {
         let last = (self.n - 1) / self.rows() * self.rows();
         last / self.rows() * self.tile_len(0) + self.tile_len(last)
     }
@@ -687,7 +687,7 @@ impl<T: Scalar> SolveTile<'_, T> {
     fn solve<V: Lanes<Real = T::Real>, const PAIRS: bool, const BACKWARD: bool>(self) -> bool {
         let Self { sizes, first, index, memory, x, after, carry, .. } = self;
         let (m, groups) = (sizes.group_rows(first), STRIPES * V::W);
-        assert!(memory.len() == sizes.len() && sizes.groups() == groups && m <= GROUP_ROWS);
+        assert!(memory.len() == sizes.total_len() && sizes.groups() == groups && m <= GROUP_ROWS);
         assert!(sizes.reals == T::Element::<V>::REALS);
         assert!(x.len() == (sizes.n - first).min(sizes.rows()));
         const { assert!(size_of::<V::Real>() * V::W <= VECTOR_BYTES) }

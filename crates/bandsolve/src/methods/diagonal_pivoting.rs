@@ -129,12 +129,12 @@ pub(crate) struct DiagonalPivoting<T> {
 
 /// The factors as slices.
 #[derive(Debug, Clone, Copy)]
-struct PivotRows<'f, T> {
+struct PivotSlices<'f, T> {
     pivots: &'f [[T; 5]],
     pair: &'f [u8],
 }
 
-impl<T: Scalar> PivotRows<'_, T> {
+impl<T: Scalar> PivotSlices<'_, T> {
     #[inline(always)]
     fn pivot(self, i: usize) -> RowPivot<T> {
         let [plus, by, own, other, next] = self.pivots[i];
@@ -149,8 +149,8 @@ impl<T: Scalar> PivotRows<'_, T> {
 }
 
 impl<T: Scalar> DiagonalPivoting<T> {
-    fn rows(&self) -> PivotRows<'_, T> {
-        PivotRows { pivots: &self.pivots, pair: &self.pair }
+    fn rows(&self) -> PivotSlices<'_, T> {
+        PivotSlices { pivots: &self.pivots, pair: &self.pair }
     }
 }
 

@@ -43,10 +43,10 @@ impl<T: Scalar, const PAIRS: bool> Elimination<T> for Theta<T, PAIRS> {
     fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self> {
         let (n, simd) = (rows.n(), options.simd);
         let sizes = PivotSizes::new::<T>(n, PAIRS, simd);
-        let mut memory = array(sizes.len(), Some(pool))?;
+        let mut memory = array(sizes.total_len(), Some(pool))?;
         let threads = tasks(options.threads, n);
         let scan = FactorScan { rows, sizes, simd, carry: PivotCarry::new(), singular: AtomicBool::new(false) };
-        run(&scan, &mut *memory, threads);
+        run(&scan, &mut memory, threads);
         let singular = scan.singular.into_inner();
         Ok(Self { memory, sizes, simd, threads, singular })
     }
