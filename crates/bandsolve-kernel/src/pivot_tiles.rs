@@ -136,7 +136,7 @@ impl PivotSizes {
 }
 
 /// Two elements, for the two vectors of rows.
-type Pair<E> = [E; STRIPES];
+type StripePair<E> = [E; STRIPES];
 
 /// The factors of a tile in memory. What the forward sweep reads of all rows comes first.
 ///
@@ -289,7 +289,7 @@ fn reciprocal<V: Lanes, E: Element<V>>(pivot: E) -> E {
 
 /// One number for each group, as lanes.
 #[inline(always)]
-fn lanes_of_groups<T: Scalar, V: Lanes<Real = T::Real>>(of: impl Fn(usize) -> T) -> Pair<T::Element<V>> {
+fn lanes_of_groups<T: Scalar, V: Lanes<Real = T::Real>>(of: impl Fn(usize) -> T) -> StripePair<T::Element<V>> {
     let mut lanes = [T::Real::ZERO; 2 * MAX_GROUPS];
     let mut pair = [T::Element::<V>::splat(T::Real::ZERO); STRIPES];
     let step = T::Element::<V>::REALS * V::W;
@@ -309,7 +309,7 @@ fn lanes_of_groups<T: Scalar, V: Lanes<Real = T::Real>>(of: impl Fn(usize) -> T)
 
 /// The inverse of [`lanes_of_groups`].
 #[inline(always)]
-fn groups_of_lanes<T: Scalar, V: Lanes<Real = T::Real>>(pair: Pair<T::Element<V>>) -> [T; MAX_GROUPS] {
+fn groups_of_lanes<T: Scalar, V: Lanes<Real = T::Real>>(pair: StripePair<T::Element<V>>) -> [T; MAX_GROUPS] {
     let mut lanes = [T::Real::ZERO; 2 * MAX_GROUPS];
     let mut groups = [T::ZERO; MAX_GROUPS];
     let step = T::Element::<V>::REALS * V::W;
@@ -453,7 +453,7 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
     /// # Safety
     /// The matrix has been staged.
     #[inline(always)]
-    unsafe fn sup_before(&self) -> Pair<E> {
+    unsafe fn sup_before(&self) -> StripePair<E> {
         // SAFETY: the caller's promise.
         unsafe { [0, 1].map(|s| E::load(self.of.next(self.of.m + 2, s))) }
     }
@@ -613,7 +613,7 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
 
 /// [`groups_of_lanes`] for reals.
 #[inline(always)]
-fn groups_of_reals<T: Scalar, V: Lanes<Real = T::Real>>(pair: Pair<V>) -> [T; MAX_GROUPS] {
+fn groups_of_reals<T: Scalar, V: Lanes<Real = T::Real>>(pair: StripePair<V>) -> [T; MAX_GROUPS] {
     let mut elements = [T::Element::<V>::splat(T::Real::ZERO); STRIPES];
     for s in 0..STRIPES {
         elements[s] = T::Element::<V>::from_columns(&[pair[s], V::splat(T::Real::ZERO)]);
@@ -854,7 +854,11 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> PivotTile<V, E, PAIRS> {
     /// # Safety
     /// As [`advance`](Self::advance).
     #[inline(always)]
-    unsafe fn pass_through<const BACKWARD: bool>(&self, numbers: &RowNumbers<V, E>, mut state: Pair<E>) -> Pair<E> {
+    unsafe fn pass_through<const BACKWARD: bool>(
+        &self,
+        numbers: &RowNumbers<V, E>,
+        mut state: StripePair<E>,
+    ) -> StripePair<E> {
         for step in 0..self.m {
             let j = if BACKWARD { self.m - 1 - step } else { step };
             for s in 0..STRIPES {
@@ -870,7 +874,7 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> PivotTile<V, E, PAIRS> {
     /// # Safety
     /// As [`advance`](Self::advance).
     #[inline(always)]
-    unsafe fn put_solution<const BACKWARD: bool>(&self, numbers: &RowNumbers<V, E>, mut state: Pair<E>) {
+    unsafe fn put_solution<const BACKWARD: bool>(&self, numbers: &RowNumbers<V, E>, mut state: StripePair<E>) {
         for step in 0..self.m {
             let j = if BACKWARD { self.m - 1 - step } else { step };
             for s in 0..STRIPES {
