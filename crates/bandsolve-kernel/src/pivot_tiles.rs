@@ -7,20 +7,21 @@
 //! ```
 //!
 //! A tile has two groups of consecutive rows per lane: two vectors, whose chains of dependent operations overlap. All groups advance by one
-//! row at a time. Each scan sweeps over the tile up to three times while it is in cache:
+//! row at a time. A scan sweeps over the tile several times while it is in cache:
 //!
 //! 1. Compute the transfer of each group, which maps the state before the group to the state after it. The state passes through the
 //!    transfers to the next tile.
-//! 2. Start each group from this state, and compute the state after it row by row. In the scan of minors, also determine where a
-//!    2 × 2 pivot would start, and for both cases of the first row, whether the row after the group is the second one of a pivot. These
-//!    states pass from tile to tile, too.
-//! 3. Start each group from the state that sweep 2 has after the group before, and write the results.
+//! 2. Start each group from this state, and compute the state after it row by row. These states pass from tile to tile, too.
+//! 3. Only for minors: the same once more, from the states of sweep 2. Also determine where a 2 × 2 pivot would start, and for both cases of
+//!    the first row, whether the row after the group is the second one of a pivot.
+//! 4. Start each group from the state that the sweep before has after the group before, and write the results.
 //!
 //! The transfer of minors nearly has rank one, so a state near its kernel loses digits. A sweep over rows does not lose digits, and its
-//! result depends only weakly on the state before. Sweep 3 therefore starts from the results of sweep 2.
+//! result depends only weakly on the state before, except where the diagonally dominant side of the rows changes: there, minors depend on
+//! the last digits of those before. Sweeps 3 and 4 begin there with the same bits, because sweeps 2 and 3 agree in the group before.
 //!
 //! Rows are scaled by powers of two. The minors of a group are multiplied by a common factor from row to row, which keeps them in range and
-//! does not change their ratios. Sweep 1 uses powers of two. Sweeps 2 and 3 divide by the larger of the last two minors: they begin a group
+//! does not change their ratios. Sweep 1 uses powers of two. The others divide by the larger of the last two minors: they begin a group
 //! with ratios that differ by rounding, and the difference mostly disappears within the group. With powers of two, it would remain, and
 //! be the backward error of the first row of the next group.
 //!
@@ -42,6 +43,8 @@ const STRIPES: usize = 2;
 const MAX_GROUPS: usize = STRIPES * MAX_LANES;
 /// Number of rows per group of a full tile. A full tile with its factors fits into the second-level cache.
 const GROUP_ROWS: usize = 192;
+/// Minimum number of rows per group. Minors forget within a group what they were before.
+const MIN_GROUP_ROWS: usize = 64;
 /// Number of rows of a tile that belong to the groups beside: two after each group, and one before it.
 const BESIDE: usize = 3;
 
@@ -94,9 +97,10 @@ impl PivotSizes {
         self.groups() * GROUP_ROWS
     }
 
-    /// Number of rows per group of the tile that begins with row `first`.
+    /// Number of rows per group of the tile that begins with row `first`. In a small tile, the last groups have no rows.
     fn group_rows(&self, first: usize) -> usize {
-        (self.n - first).min(self.rows()).div_ceil(self.groups())
+        let count = (self.n - first).min(self.rows());
+        count.div_ceil(self.groups()).max(count.min(MIN_GROUP_ROWS))
     }
 
     /// Number of reals of the factors of the tile that begins with row `first`.
@@ -140,7 +144,7 @@ type StripePair<E> = [E; STRIPES];
 
 /// The factors of a tile in memory. What the forward sweep reads of all rows comes first.
 ///
-/// Before sweep 3, the rows are those of the matrix: `plus` is sub, `by` is diag, and `next` is sup.
+/// Before sweep 4, the rows are those of the matrix: `plus` is sub, `by` is diag, and `next` is sup.
 #[derive(Clone, Copy)]
 struct PivotTile<V: Lanes, E, const PAIRS: bool> {
     forward: *mut V::Real,
@@ -324,7 +328,7 @@ fn groups_of_lanes<T: Scalar, V: Lanes<Real = T::Real>>(pair: StripePair<T::Elem
     groups
 }
 
-/// The state between two groups in sweep 2 of the minors.
+/// The state between two groups in sweep 3 of the minors.
 #[derive(Debug, Clone, Copy)]
 struct GroupBorder<T> {
     /// Whether the next row is the second one of a 2 × 2 pivot.
@@ -337,6 +341,8 @@ struct GroupBorder<T> {
 pub struct PivotCarry<T> {
     /// The minors of the previous two rows, as the transfers give them.
     minors: Carry<[T; 2]>,
+    /// The same minors, row by row from those before.
+    row_by_row: Carry<[T; 2]>,
     borders: Carry<GroupBorder<T>>,
 }
 
@@ -345,12 +351,14 @@ impl<T: Scalar> PivotCarry<T> {
     #[expect(clippy::new_without_default, reason = "there is no use for a default")]
     pub fn new() -> Self {
         let border = GroupBorder { second: false, minors: [T::ONE, T::ZERO] };
-        Self { minors: Carry::new([T::ONE, T::ZERO]), borders: Carry::new(border) }
+        let minors = || Carry::new(border.minors);
+        Self { minors: minors(), row_by_row: minors(), borders: Carry::new(border) }
     }
 
     /// Tell all waiting tiles that an earlier tile has failed.
     pub fn give_up(&self) {
         self.minors.give_up();
+        self.row_by_row.give_up();
         self.borders.give_up();
     }
 }
@@ -367,7 +375,7 @@ struct TileScales {
 /// Factor one tile.
 ///
 /// # Cost
-/// Per row: about 50 flops and 3 divisions (30 flops without pairs), 3 words read, and 6 written (3 without pairs).
+/// Per row: about 60 flops and 4 divisions (40 flops without pairs), 3 words read, and 6 written (3 without pairs).
 pub struct FactorPivots<'a, T: Scalar> {
     pub rows: Rows<'a, T>,
     pub sizes: PivotSizes,
@@ -414,7 +422,11 @@ impl<T: Scalar> FactorPivots<'_, T> {
             if !carry.minors.pass(index, &mut before[..groups], through) {
                 return None;
             }
-            let [leaving, second] = tile.minors_row_by_row::<T>(&before);
+            let [leaving, _] = tile.minors_row_by_row::<T, false>(&before);
+            if !carry.row_by_row.pass(index, &mut before[..groups], |g, _| [leaving[0][g], leaving[1][g]]) {
+                return None;
+            }
+            let [leaving, second] = tile.minors_row_by_row::<T, PAIRS>(&before);
             let mut borders = [GroupBorder { second: false, minors: [T::ZERO; 2] }; MAX_GROUPS];
             let through = |g: usize, border: GroupBorder<T>| GroupBorder {
                 second: second[usize::from(border.second)][g] != T::ZERO,
@@ -488,13 +500,13 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
         images.map(groups_of_lanes::<T, V>)
     }
 
-    /// Sweep 2, from the minors before each group. Returns the minors after it, and whether the next row is the second one of a pivot if
-    /// the first row of the group is not, and if it is.
+    /// Sweep 2, or 3 if it chooses pivots, from the minors before each group. Returns the minors after it, and whether the next row is the
+    /// second one of a pivot if the first row of the group is not, and if it is.
     ///
     /// # Safety
     /// The matrix has been staged.
     #[inline(always)]
-    unsafe fn minors_row_by_row<T: Scalar<Real = V::Real, Element<V> = E>>(
+    unsafe fn minors_row_by_row<T: Scalar<Real = V::Real, Element<V> = E>, const CHOOSES: bool>(
         &self,
         before: &[[T; 2]; MAX_GROUPS],
     ) -> [[[T; MAX_GROUPS]; 2]; 2] {
@@ -518,7 +530,7 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
                     minors[s] = minors[s].follow::<V>(b, a * sup[s]);
                     sup[s] = c;
                     rows[s] = [next, after];
-                    if PAIRS {
+                    if CHOOSES {
                         // σ |b̂| < κ |a c|, multiplied by the minor before.
                         let sigma = E::largest(a1, b1, c1).max(E::larger(after[0], c));
                         let limit = (a1 * c).abs1() * minors[s].before.abs1() * kappa;
@@ -534,10 +546,10 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> MatrixTile<V, E, PAIRS> {
         [[last, before].map(groups_of_lanes::<T, V>), second.map(groups_of_reals::<T, V>)]
     }
 
-    /// Sweep 3, from the borders before each group. Returns whether a pivot is zero.
+    /// Sweep 4, from the borders before each group. Returns whether a pivot is zero.
     ///
     /// # Safety
-    /// The matrix has been staged, and sweep 2 has been done.
+    /// The matrix has been staged, and sweep 3 has been done.
     #[inline(always)]
     unsafe fn put_factors<T: Scalar<Real = V::Real, Element<V> = E>>(
         &self,
