@@ -12,7 +12,7 @@
 //! 1. Compute the transfer of each group, which maps the state before the group to the state after it. The state passes through the
 //!    transfers to the next tile.
 //! 2. Start each group from this state, and compute the state after it row by row. These states pass from tile to tile, too.
-//! 3. Only for minors: the same once more, from the states of sweep 2. Also determine where a 2 × 2 pivot would start, and for both cases of
+//! 3. Only for minors with 2 × 2 pivots: the same once more, from the states of sweep 2. Also determine where a 2 × 2 pivot would start, and for both cases of
 //!    the first row, whether the row after the group is the second one of a pivot.
 //! 4. Start each group from the state that the sweep before has after the group before, and write the results.
 //!
@@ -341,7 +341,7 @@ struct GroupBorder<T> {
 pub struct PivotCarry<T> {
     /// The minors of the previous two rows, as the transfers give them.
     minors: Carry<[T; 2]>,
-    /// The same minors, row by row from those before.
+    /// The same minors, row by row from those before. Only with pairs.
     row_by_row: Carry<[T; 2]>,
     borders: Carry<GroupBorder<T>>,
 }
@@ -375,7 +375,7 @@ struct TileScales {
 /// Factor one tile.
 ///
 /// # Cost
-/// Per row: about 60 flops and 4 divisions (40 flops without pairs), 3 words read, and 6 written (3 without pairs).
+/// Per row: about 60 flops and 4 divisions (30 flops and 3 divisions without pairs), 3 words read, and 6 written (3 without pairs).
 pub struct FactorPivots<'a, T: Scalar> {
     pub rows: Rows<'a, T>,
     pub sizes: PivotSizes,
@@ -422,9 +422,11 @@ impl<T: Scalar> FactorPivots<'_, T> {
             if !carry.minors.pass(index, &mut before[..groups], through) {
                 return None;
             }
-            let [leaving, _] = tile.minors_row_by_row::<T, false>(&before);
-            if !carry.row_by_row.pass(index, &mut before[..groups], |g, _| [leaving[0][g], leaving[1][g]]) {
-                return None;
+            if PAIRS {
+                let [leaving, _] = tile.minors_row_by_row::<T, false>(&before);
+                if !carry.row_by_row.pass(index, &mut before[..groups], |g, _| [leaving[0][g], leaving[1][g]]) {
+                    return None;
+                }
             }
             let [leaving, second] = tile.minors_row_by_row::<T, PAIRS>(&before);
             let mut borders = [GroupBorder { second: false, minors: [T::ZERO; 2] }; MAX_GROUPS];

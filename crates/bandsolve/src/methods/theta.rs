@@ -29,7 +29,7 @@ use dyn_stack::PodStack;
 /// Factors of an open system. If `PAIRS`, 2 × 2 pivots are used where they are needed.
 ///
 /// # Cost
-/// Factor: about 60 flops and 4 divisions per row (40 flops without pairs). Solve: 18 flops per row and right-hand side (15 without pairs).
+/// Factor: about 60 flops and 4 divisions per row (30 flops and 3 divisions without pairs). Solve: 18 flops per row and right-hand side (15 without pairs).
 #[derive(Debug)]
 pub(crate) struct Theta<T: Scalar, const PAIRS: bool> {
     memory: Array<T::Real>,
