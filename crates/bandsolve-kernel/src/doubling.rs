@@ -80,8 +80,7 @@ impl<T: Scalar> DoubleRows<'_, T> {
     #[inline(always)]
     fn part<const ABOVE: bool, const BELOW: bool>(&mut self, rows: Range<usize>, [zero, coupled]: &mut [bool; 2]) {
         let ([a, c], len) = (self.fine, rows.len());
-        let (above, below) = (neighbors::<ABOVE>(&rows, self.distance), neighbors::<BELOW>(&rows, self.distance));
-        let (above, below) = (above.0..above.0 + len, below.1..below.1 + len);
+        let [above, below] = neighbors::<ABOVE, BELOW>(rows.start, self.distance).map(|from| from..from + len);
         let ([a_above, c_above], [a_below, c_below]) = ([&a[above.clone()], &c[above]], [&a[below.clone()], &c[below]]);
         let (a, c, here) = (&a[rows.clone()], &c[rows.clone()], rows.start - self.first..rows.end - self.first);
         let [sub, sup, recip] = self.to.each_mut().map(|to| &mut to[here.clone()]);
@@ -103,9 +102,9 @@ impl<T: Scalar> DoubleRows<'_, T> {
     }
 }
 
-/// The first of the neighbors above and below, or if there are none, any rows that exist.
-fn neighbors<const EXIST: bool>(rows: &Range<usize>, distance: usize) -> (usize, usize) {
-    if EXIST { (rows.start.wrapping_sub(distance), rows.start + distance) } else { (rows.start, rows.start) }
+/// The first of the neighbors above and below rows that begin with `start`. If there are none, these are the rows themselves.
+fn neighbors<const ABOVE: bool, const BELOW: bool>(start: usize, distance: usize) -> [usize; 2] {
+    [if ABOVE { start - distance } else { start }, if BELOW { start + distance } else { start }]
 }
 
 impl<T: Scalar> Job<T> for DoubleRhs<'_, T> {
@@ -127,8 +126,7 @@ impl<T: Scalar> DoubleRhs<'_, T> {
     #[inline(always)]
     fn part<const ABOVE: bool, const BELOW: bool>(&mut self, rows: Range<usize>) {
         let ([a, c], d, len) = (self.fine, self.d, rows.len());
-        let (above, below) = (neighbors::<ABOVE>(&rows, self.distance), neighbors::<BELOW>(&rows, self.distance));
-        let (d_above, d_below) = (&d[above.0..above.0 + len], &d[below.1..below.1 + len]);
+        let [d_above, d_below] = neighbors::<ABOVE, BELOW>(rows.start, self.distance).map(|from| &d[from..from + len]);
         let [a, c, d, r] = [a, c, d, self.recip].map(|array| &array[rows.clone()]);
         let out = &mut self.out[rows.start - self.first..rows.end - self.first];
         for i in 0..len {

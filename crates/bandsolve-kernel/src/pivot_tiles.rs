@@ -12,8 +12,8 @@
 //! 1. Compute the transfer of each group, which maps the state before the group to the state after it. The state passes through the
 //!    transfers to the next tile.
 //! 2. Start each group from this state, and compute the state after it row by row. These states pass from tile to tile, too.
-//! 3. Only for minors with 2 × 2 pivots: the same once more, from the states of sweep 2. Also determine where a 2 × 2 pivot would start, and for both cases of
-//!    the first row, whether the row after the group is the second one of a pivot.
+//! 3. Only for minors with 2 × 2 pivots: the same once more, from the states of sweep 2. Also determine where a 2 × 2 pivot would start, and
+//!    for both cases of the first row, whether the row after the group is the second one of a pivot.
 //! 4. Start each group from the state that the sweep before has after the group before, and write the results.
 //!
 //! The transfer of minors nearly has rank one, so a state near its kernel loses digits. A sweep over rows does not lose digits, and its
@@ -31,7 +31,7 @@ use crate::job::{Job, kernel};
 use crate::lane_columns::{StagedMatrix, matrix_row, read, stage_matrix, write};
 use crate::number::{Element, Lanes, MAX_LANES, Machine, RealScalar, Scalar};
 use crate::rows::Rows;
-use crate::scan::Carry;
+use crate::scan::{Carry, CarryPair};
 use crate::simd::Simd;
 use crate::sweep::KAPPA;
 use core::marker::PhantomData;
@@ -169,7 +169,7 @@ impl<V: Lanes, E: Element<V>, const PAIRS: bool> PivotTile<V, E, PAIRS> {
     /// The place of element `k` of those that the forward sweep reads.
     ///
     /// # Safety
-    /// Row `j` is one of the tile or beside it.
+    /// Row `j` is in the tile, or one of the [`BESIDE`] rows after it in memory.
     #[inline(always)]
     unsafe fn place(&self, j: usize, s: usize, k: usize) -> *mut V::Real {
         // SAFETY: the caller's promise.
@@ -346,15 +346,16 @@ pub struct PivotCarry<T> {
     borders: Carry<GroupBorder<T>>,
 }
 
-impl<T: Scalar> PivotCarry<T> {
+impl<T: Scalar> Default for PivotCarry<T> {
     /// The states before the first row.
-    #[expect(clippy::new_without_default, reason = "there is no use for a default")]
-    pub fn new() -> Self {
+    fn default() -> Self {
         let border = GroupBorder { second: false, minors: [T::ONE, T::ZERO] };
         let minors = || Carry::new(border.minors);
         Self { minors: minors(), row_by_row: minors(), borders: Carry::new(border) }
     }
+}
 
+impl<T: Scalar> PivotCarry<T> {
     /// Tell all waiting tiles that an earlier tile has failed.
     pub fn give_up(&self) {
         self.minors.give_up();
@@ -635,26 +636,6 @@ fn groups_of_reals<T: Scalar, V: Lanes<Real = T::Real>>(pair: StripePair<V>) -> 
     groups_of_lanes::<T, V>(elements)
 }
 
-/// The states of a sweep of a solve that pass from tile to tile: as the transfers give them, and row by row.
-pub struct SolveCarry<T> {
-    states: Carry<T>,
-    borders: Carry<T>,
-}
-
-impl<T: Scalar> SolveCarry<T> {
-    /// The states before the first row.
-    #[expect(clippy::new_without_default, reason = "there is no use for a default")]
-    pub fn new() -> Self {
-        Self { states: Carry::new(T::ZERO), borders: Carry::new(T::ZERO) }
-    }
-
-    /// Tell all waiting tiles that an earlier tile has failed.
-    pub fn give_up(&self) {
-        self.states.give_up();
-        self.borders.give_up();
-    }
-}
-
 /// Do the forward or the backward sweep of a solve in one tile: replace d by y, or y by x.
 ///
 /// # Cost
@@ -671,7 +652,7 @@ pub struct SolveTile<'a, T: Scalar> {
     /// d of the row after the tile. `None` in a backward sweep and after the last row.
     pub after: Option<T>,
     pub backward: bool,
-    pub carry: &'a SolveCarry<T>,
+    pub carry: &'a CarryPair<T>,
 }
 
 kernel!(SolveTileKernel: SolveTile<'a> => bool);

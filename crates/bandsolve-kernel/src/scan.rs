@@ -114,6 +114,26 @@ impl<S: Copy> Carry<S> {
     }
 }
 
+/// The states of a linear recurrence that pass from tile to tile.
+pub struct CarryPair<S> {
+    /// As the transfers give them.
+    pub states: Carry<S>,
+    /// The same states, as the recurrence gives them row by row.
+    pub borders: Carry<S>,
+}
+
+impl<S: Copy> CarryPair<S> {
+    pub fn new(start: S) -> Self {
+        Self { states: Carry::new(start), borders: Carry::new(start) }
+    }
+
+    /// [`Carry::give_up`] for both.
+    pub fn give_up(&self) {
+        self.states.give_up();
+        self.borders.give_up();
+    }
+}
+
 /// Calls a function if the thread panics.
 struct OnPanic<F: Fn()>(F);
 

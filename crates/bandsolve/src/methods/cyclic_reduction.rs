@@ -32,8 +32,8 @@ use bandsolve_kernel::spread::{RowsOf, Split, spread};
 use bandsolve_kernel::{Scalar, Simd};
 use dyn_stack::{PodStack, StackReq};
 
-/// Factors of an open system, with B = R − 1 rows between two rows that stay: 5 words per row. The rows of all levels, 3/B words per row, stay in
-/// the pool for the next factorization.
+/// Factors of an open system, with B = R − 1 rows between two rows that stay: 5 words per row. The rows of all levels, 3/B words per row,
+/// stay in the pool for the next factorization.
 ///
 /// # Cost
 /// Per row, for all levels in total. Factor: 8 flops and 1 division (B = 2: 14 flops and ½ division). Solve, per right-hand side: 9 flops;

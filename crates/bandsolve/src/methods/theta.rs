@@ -19,9 +19,9 @@ use crate::methods::diagonal_pivoting::determinant;
 use crate::methods::stored::Elimination;
 use crate::tuning::tasks;
 use bandsolve_kernel::memory::{Array, MemoryPool};
-use bandsolve_kernel::pivot_tiles::{FactorPivots, PivotCarry, PivotSizes, SolveCarry, SolveTile};
+use bandsolve_kernel::pivot_tiles::{FactorPivots, PivotCarry, PivotSizes, SolveTile};
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::scan::{Scan, ScanTile, run};
+use bandsolve_kernel::scan::{CarryPair, Scan, ScanTile, run};
 use bandsolve_kernel::{Scalar, Simd};
 use core::sync::atomic::{AtomicBool, Ordering};
 use dyn_stack::PodStack;
@@ -45,7 +45,7 @@ impl<T: Scalar, const PAIRS: bool> Elimination<T> for Theta<T, PAIRS> {
         let sizes = PivotSizes::new::<T>(n, PAIRS, simd);
         let mut memory = array(sizes.total_len(), Some(pool))?;
         let threads = tasks(options.threads, n);
-        let scan = FactorScan { rows, sizes, simd, carry: PivotCarry::new(), singular: AtomicBool::new(false) };
+        let scan = FactorScan { rows, sizes, simd, carry: PivotCarry::default(), singular: AtomicBool::new(false) };
         run(&scan, &mut memory, threads);
         let singular = scan.singular.into_inner();
         Ok(Self { memory, sizes, simd, threads, singular })
@@ -62,8 +62,8 @@ impl<T: Scalar, const PAIRS: bool> Elimination<T> for Theta<T, PAIRS> {
 
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], _stack: &mut PodStack) {
         for x in x.chunks_exact_mut(rows.n()) {
-            run(&SolveScan::<T, PAIRS, false> { factors: self, carry: SolveCarry::new() }, &mut *x, self.threads);
-            run(&SolveScan::<T, PAIRS, true> { factors: self, carry: SolveCarry::new() }, x, self.threads);
+            run(&SolveScan::<T, PAIRS, false> { factors: self, carry: CarryPair::new(T::ZERO) }, &mut *x, self.threads);
+            run(&SolveScan::<T, PAIRS, true> { factors: self, carry: CarryPair::new(T::ZERO) }, x, self.threads);
         }
     }
 }
@@ -103,7 +103,7 @@ impl<T: Scalar> Scan<T::Real> for FactorScan<'_, T> {
 /// The scan of the forward or the backward sweep of a solve.
 struct SolveScan<'f, T: Scalar, const PAIRS: bool, const BACKWARD: bool> {
     factors: &'f Theta<T, PAIRS>,
-    carry: SolveCarry<T>,
+    carry: CarryPair<T>,
 }
 
 impl<T: Scalar, const PAIRS: bool, const BACKWARD: bool> Scan<T> for SolveScan<'_, T, PAIRS, BACKWARD> {

@@ -2,7 +2,7 @@
 
 use crate::tuning::{SCAN_TILE_ROWS, tasks};
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::scan::{Carry, Scan, ScanTile, run};
+use bandsolve_kernel::scan::{CarryPair, Scan, ScanTile, run};
 use core::array::from_fn;
 
 /// Number of groups of rows per tile that are swept together.
@@ -40,7 +40,7 @@ pub(super) fn solve<T: Scalar, const K: usize, A: Affine<T, K>>(
     x: &mut [T],
 ) {
     let threads = tasks(threads, x.len());
-    run(&Linear { recurrence, carry: Carry::new(start), borders: Carry::new(start) }, x, threads);
+    run(&Linear { recurrence, carry: CarryPair::new(start) }, x, threads);
 }
 
 /// The sum `Σ by[k]·state[k]`.
@@ -91,10 +91,8 @@ impl<T: Scalar, const K: usize> Transfer<T, K> {
 /// A recurrence as a scan.
 struct Linear<'r, T, A, const K: usize> {
     recurrence: &'r A,
-    /// The states at the borders of groups, as the transfers give them.
-    carry: Carry<[T; K]>,
-    /// The same states, as the recurrence gives them row by row.
-    borders: Carry<[T; K]>,
+    /// The states at the borders of groups.
+    carry: CarryPair<[T; K]>,
 }
 
 /// A tile in G groups of equal length, as many rows as possible; the last tile has fewer rows than groups, which are one group.
@@ -164,7 +162,7 @@ impl<T: Scalar, A: Affine<T, K>, const K: usize> Linear<'_, T, A, K> {
         let groups = GroupedTile::<T, G> { tile, reversed: A::REVERSED };
         let (index, rows) = (groups.tile.index, groups.rows());
         let (transfers, mut states) = (self.transfers(&groups), [[T::ZERO; K]; G]);
-        if !self.carry.pass(index, &mut states, |g, state| self.apply(&groups, g, &transfers[g], state)) {
+        if !self.carry.states.pass(index, &mut states, |g, state| self.apply(&groups, g, &transfers[g], state)) {
             return false;
         }
         let mut leaving = states;
@@ -174,7 +172,7 @@ impl<T: Scalar, A: Affine<T, K>, const K: usize> Linear<'_, T, A, K> {
                 *state = pushed(*state, dot(by, *state) + plus);
             }
         }
-        if !self.borders.pass(index, &mut states, |g, _| leaving[g]) {
+        if !self.carry.borders.pass(index, &mut states, |g, _| leaving[g]) {
             return false;
         }
         for step in 0..rows {
@@ -210,7 +208,6 @@ impl<T: Scalar, A: Affine<T, K>, const K: usize> Scan<T> for Linear<'_, T, A, K>
 
     fn give_up(&self) {
         self.carry.give_up();
-        self.borders.give_up();
     }
 }
 
