@@ -134,10 +134,17 @@ impl MemoryPool {
         let bytes = size_of_val(&array[..]);
         let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let many = pool.arrays.len() < Self::MAX_ARRAYS && pool.bytes + bytes <= Self::MANY_BYTES;
-        if bytes >= Self::MIN_BYTES && (pool.arrays.len() < Self::ARRAYS || many) {
+        let fits = bytes >= Self::MIN_BYTES && (pool.arrays.len() < Self::ARRAYS || many);
+        // Without memory for a longer list, the array is freed.
+        if fits && pool.arrays.try_reserve(1).is_ok() {
             pool.bytes += bytes;
             pool.arrays.push(array);
         }
+    }
+
+    /// Frees all arrays in the pool.
+    fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = PooledArrays::default();
     }
 }
 
@@ -165,7 +172,11 @@ impl<T: Pod> Array<T> {
         let bytes = len.checked_mul(size_of::<T>())?;
         let words = bytes.div_ceil(CACHE_LINE_WORDS * size_of::<u64>()) * CACHE_LINE_WORDS + CACHE_LINE_WORDS - 1;
         let reused = pool.and_then(|pool| pool.take(words));
-        let words = reused.or_else(|| arbitrary(words))?;
+        let after_clearing = || {
+            pool?.clear();
+            arbitrary(words)
+        };
+        let words = reused.or_else(|| arbitrary(words)).or_else(after_clearing)?;
         let skipped = words.as_ptr().align_offset(CACHE_LINE_WORDS * size_of::<u64>());
         Some(Self { words, skipped, len, pool: pool.cloned(), of: PhantomData })
     }
