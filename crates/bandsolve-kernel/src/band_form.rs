@@ -2,6 +2,7 @@
 
 use super::tile::STAGED_ROWS;
 use crate::number::Scalar;
+use core::ops::Range;
 
 /// Distances in memory between the entries of the bands of a batch, counted in numbers.
 ///
@@ -136,6 +137,31 @@ impl BandRun {
         (index, STAGED_ROWS.min(self.count - e), (row, self.step_row))
     }
 
+    /// Number of rows that are side by side in memory and in the band, and far from the other rows of the run.
+    #[inline]
+    pub(crate) fn side_by_side(&self) -> usize {
+        if self.outer_row == 0 { 1 } else { self.count }
+    }
+
+    /// The numbers of the lines that begin in `rows`, or, if there are no outer steps, the numbers in `rows`.
+    #[inline]
+    pub(crate) fn within(&self, rows: &Range<usize>) -> Self {
+        let outer = self.outer_row != 0;
+        let (step, count) = if outer { (self.outer_row, self.outer) } else { (self.step_row, self.count) };
+        // Number of steps to the first row that is not before `end`, in the direction of the steps.
+        let distance = step.unsigned_abs().max(1);
+        let steps = |end: usize| {
+            let rows = if step < 0 { (self.row + 1).saturating_sub(end) } else { end.saturating_sub(self.row) };
+            rows.div_ceil(distance).min(count)
+        };
+        let (first, end) =
+            if step < 0 { (steps(rows.end), steps(rows.start)) } else { (steps(rows.start), steps(rows.end)) };
+        let (o, e) = if outer { (first, 0) } else { (0, first) };
+        let (from, row, k) = self.place(o, e);
+        let part = Self { from, row, k, ..*self };
+        if outer { Self { outer: end - first, ..part } } else { Self { count: end - first, ..part } }
+    }
+
     /// Call a function with the index, the row and the entry of each number.
     #[inline]
     pub fn each(&self, mut call: impl FnMut(usize, usize, usize)) {
@@ -236,5 +262,31 @@ impl BandForm<'_> {
     /// Number of entries of a row in a tile.
     pub(crate) fn entries(&self) -> usize {
         self.q() + 1 - self.skipped()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_run_are_its_numbers_in_the_rows() {
+        let line = |row: usize, step_row: isize| BandRun { step_row, ..BandRun::line(0, (3, 2), (row, 1), 7) };
+        let blocks = |row: usize, outer_row: isize| BandRun {
+            outer: 5,
+            outer_stride: 3,
+            outer_row,
+            ..BandRun::line(0, (0, 1), (row, 1), 3)
+        };
+        for run in [line(4, 2), line(15, -2), line(0, 1), line(6, -1), blocks(6, 6), blocks(27, -6)] {
+            for start in (0..36).step_by(run.side_by_side()) {
+                for end in (start..36).step_by(run.side_by_side()) {
+                    let (mut part, mut expected) = (Vec::new(), Vec::new());
+                    run.within(&(start..end)).each(|index, row, k| part.push((index, row, k)));
+                    run.each(|index, row, k| expected.extend((start..end).contains(&row).then_some((index, row, k))));
+                    assert_eq!(part, expected, "{run:?} in {start}..{end}");
+                }
+            }
+        }
     }
 }

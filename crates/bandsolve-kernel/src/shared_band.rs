@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A tile of rows stays in a buffer that fits into the second-level cache, with the rows that L and U reach beyond it. If there are several
-//! tiles, y goes through the array of x. Rows with an order of their own are a single tile of any size.
+//! tiles, y goes through the array of x. Rows may have another order than in memory.
 //!
 //! Cost per row and right-hand side with q = lower + upper: lower + q multiplications and additions, and q + 1 with the verification; 1 word
 //! read and 1 written, with several tiles 3 and 2.
@@ -73,15 +73,18 @@ impl<T: Scalar> SharedBandFactors<T> {
     }
 }
 
-/// Number of rows of a tile. If the rows have another order than in memory, there is one tile.
-fn tile(n: usize, rows: &[BandRun]) -> usize {
-    if rows.is_empty() { n.min(TILE) } else { n }
+/// Number of rows that are staged together, of a tile, and of those after it that are staged with it: the rows that L reaches.
+fn tile(n: usize, lower: usize, rows: &[BandRun]) -> (usize, usize, usize) {
+    let block = rows.first().map_or(1, BandRun::side_by_side);
+    let tile = (TILE / block).max(1) * block;
+    (block, tile.min(n), lower.next_multiple_of(block))
 }
 
 /// Number of reals of memory that a thread needs for n rows, also with Aᵀ. `rows` as for [`solve`].
 pub fn memory<T: Scalar>(simd: Simd, (n, lower, upper): (usize, usize, usize), rows: &[BandRun]) -> usize {
-    // y and the rows after it, and the right-hand sides.
-    let rows = 2 * tile(n, rows) + lower + upper + lower.max(upper);
+    // y and the rows after it, and the right-hand sides. The widths of Aᵀ are exchanged.
+    let (_, tile, after) = tile(n, lower.max(upper), rows);
+    let rows = 2 * (tile + after) + lower + upper;
     (rows * TOGETHER * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()).next_multiple_of(16)
 }
 
@@ -146,10 +149,10 @@ impl<T: Scalar> SharedBandSubstitution<'_, T> {
         let in_group = self.count.min(K * V::W);
         let pairs = T::COMPLEX && self.strides.row != 1;
         let starts = vector_starts::<K>(in_group, V::W, pairs);
-        let tile = tile(self.factors.n(), self.rows);
+        let (block, tile, after) = tile(self.factors.n(), self.factors.lower, self.rows);
         let y = self.memory.as_mut_ptr();
         let reach = self.factors.q();
-        let d = y.wrapping_add((tile + reach) * K * T::Element::<V>::REALS * V::W);
+        let d = y.wrapping_add((tile + after + reach) * K * T::Element::<V>::REALS * V::W);
         let mut large = false;
         for first in (0..self.count).step_by(in_group) {
             // The last group may overlap the group before, whose systems are then solved twice, with the same result.
@@ -158,7 +161,9 @@ impl<T: Scalar> SharedBandSubstitution<'_, T> {
                 factors: self.factors,
                 conj: self.conj,
                 rows: self.rows,
+                block,
                 tile,
+                after,
                 rhs: self.rhs.wrapping_add(first * self.strides.lane),
                 out: self.out.wrapping_add(first * self.strides.lane),
                 strides: self.strides,
@@ -233,8 +238,11 @@ struct SharedBandGroup<'a, T: Scalar, const K: usize> {
     factors: &'a SharedBandFactors<T>,
     conj: bool,
     rows: &'a [BandRun],
-    /// Number of rows of a tile.
+    /// Number of rows that are staged together, a divisor of the next two numbers.
+    block: usize,
+    /// Number of rows of a tile, and of those that are staged after it.
     tile: usize,
+    after: usize,
     rhs: *const T,
     out: *mut T,
     strides: Strides,
@@ -245,7 +253,7 @@ impl<T: Scalar, const K: usize> SharedBandGroup<'_, T, K> {
     /// Compute x of the group, and return the checks.
     ///
     /// # Safety
-    /// All rows of the group lie inside both arrays. `y` has `tile` + lower + upper rows, and `d` has `tile` + lower.
+    /// All rows of the group lie inside both arrays. `y` has `tile` + `after` + lower + upper rows, and `d` has `tile` + `after`.
     #[inline(always)]
     unsafe fn solve<V: Lanes<Real = T::Real>>(
         &self,
@@ -255,7 +263,7 @@ impl<T: Scalar, const K: usize> SharedBandGroup<'_, T, K> {
         let (n, lower, q) = (self.factors.n(), self.factors.lower, self.factors.q());
         let tiles = n.div_ceil(self.tile);
         let rows_of = |t: usize| t * self.tile..((t + 1) * self.tile).min(n);
-        let after = |i: usize| (i + lower).min(n);
+        let after = |i: usize| (i + self.after).min(n);
         let mut checks = [Check::<V>::new(T::Real::ZERO); K];
         // SAFETY: the caller's promise. Row i of a tile that begins with row s is row i − s of the buffers.
         unsafe {
@@ -281,7 +289,8 @@ impl<T: Scalar, const K: usize> SharedBandGroup<'_, T, K> {
                     self.stage::<V>((self.out, false), rows.clone(), (&[y], rows.start));
                 }
                 if tiles > 1 {
-                    let first = if t == 0 { 0 } else { after(rows.start) };
+                    // Rows from the first one on that is checked here, or from the block that it is in.
+                    let first = if t == 0 { 0 } else { (rows.start + lower) / self.block * self.block };
                     self.stage::<V>((self.rhs, true), first..after(rows.end), (&[d], rows.start));
                 }
                 for c in rows.clone().rev() {
@@ -291,7 +300,7 @@ impl<T: Scalar, const K: usize> SharedBandGroup<'_, T, K> {
                     }
                 }
                 if t == 0 {
-                    for i in 0..after(0) {
+                    for i in 0..lower.min(n) {
                         self.check::<V>(i, (y, d), 0, &mut checks);
                     }
                 }
@@ -301,11 +310,13 @@ impl<T: Scalar, const K: usize> SharedBandGroup<'_, T, K> {
         checks
     }
 
-    /// The given rows as runs in memory. If the rows have an order of their own, all of them.
+    /// The given rows as runs in memory.
     #[inline(always)]
-    fn runs<'r>(&'r self, rows: &Range<usize>, line: &'r mut BandRun) -> &'r [BandRun] {
-        *line = BandRun::line(0, (rows.start, 1), (rows.start, 0), rows.len());
-        if self.rows.is_empty() { core::slice::from_ref(line) } else { self.rows }
+    fn runs(&self, rows: Range<usize>) -> impl Iterator<Item = BandRun> {
+        (0..self.rows.len().max(1)).map(move |r| match self.rows.get(r) {
+            Some(run) => run.within(&rows),
+            None => BandRun::line(0, (rows.start, 1), (rows.start, 0), rows.len()),
+        })
     }
 
     /// Copy rows of an array to buffers whose first row is row `start`, and multiply them by their scales if `scaled`.
@@ -319,8 +330,7 @@ impl<T: Scalar, const K: usize> SharedBandGroup<'_, T, K> {
         rows: Range<usize>,
         to: (&[GroupRowsOf<T, V, K>], usize),
     ) {
-        let mut line = BandRun::line(0, (0, 1), (0, 0), 0);
-        for run in self.runs(&rows, &mut line) {
+        for run in self.runs(rows) {
             for b in 0..run.blocks() {
                 let (index, count, place) = run.block(b);
                 // SAFETY: the caller's promise. For most blocks, the number of rows is a constant.
@@ -367,16 +377,16 @@ impl<T: Scalar, const K: usize> SharedBandGroup<'_, T, K> {
     /// As for `stage`.
     #[inline(always)]
     unsafe fn write<V: Lanes<Real = T::Real>>(&self, rows: Range<usize>, y: GroupRowsOf<T, V, K>) {
-        let mut line = BandRun::line(0, (0, 1), (0, 0), 0);
-        for run in self.runs(&rows, &mut line) {
+        let start = rows.start;
+        for run in self.runs(rows) {
             for b in 0..run.blocks() {
                 let (index, count, place) = run.block(b);
                 // SAFETY: the caller's promise. For most blocks, the number of rows is a constant.
                 unsafe {
                     if count == STAGED_ROWS {
-                        self.write_block::<V>((index, STAGED_ROWS), place, (y, rows.start));
+                        self.write_block::<V>((index, STAGED_ROWS), place, (y, start));
                     } else {
-                        self.write_block::<V>((index, count), place, (y, rows.start));
+                        self.write_block::<V>((index, count), place, (y, start));
                     }
                 }
             }

@@ -17,16 +17,16 @@ fn solve<T: Scalar>(factor: &dyn Factor<T>, op: Op, rhs: &[T]) -> (Vec<T>, Resul
     (x, report)
 }
 
-/// Solve with every operation and number of right-hand sides, and measure each x. `full` is the matrix as a band. Returns how often 33 or more
-/// right-hand sides were solved on lanes. Matrices with small pivots leave them to the method.
+/// Solve with every operation and number of right-hand sides, and compare each x with `error`, its backward error. Rows have at most `entries`
+/// entries. Returns how often 33 or more right-hand sides were solved on lanes. Matrices with small pivots leave them to the method.
 fn check<T: Scalar>(
     plan: &Plan,
     (lu, of_one_thread): (&AnyFactor<'_, T>, &AnyFactor<'_, T>),
-    full: &Banded<'_, T>,
+    (entries, error): (usize, &dyn Fn(Op, &[T], &[T]) -> f64),
 ) -> usize {
     let mut on_lanes = 0;
     let random = &mut Random::new(2);
-    let n = full.n();
+    let n = lu.shape().n();
     for n_rhs in [1, 3, 4, 8, 9, 16, 31, 33, 70] {
         let rhs = random_vec::<T>(n * n_rhs, random);
         for op in OPS {
@@ -38,13 +38,12 @@ fn check<T: Scalar>(
             assert!(
                 plan.solve_in_place_scratch::<T>(n_rhs).unwrap().size_bytes() >= lu.solve_scratch(n_rhs).size_bytes()
             );
-            let a = if op == Op::Plain { full.clone() } else { transpose_banded(full, op == Op::ConjTranspose) };
             let epsilon = T::Real::EPSILON.to_f64();
             assert_eq!(report.backward_errors.len(), n_rhs);
             let columns = rhs.chunks(n).zip(x.chunks(n)).zip(&report.backward_errors);
             for (k, ((rhs, x), reported)) in columns.enumerate().filter(|(k, _)| k % 5 == 0 || n < 500) {
-                let eta = backward_error(&a, rhs, x);
-                let rounding = (full.lower() + full.upper() + 4) as f64 * epsilon;
+                let eta = error(op, rhs, x);
+                let rounding = (entries + 3) as f64 * epsilon;
                 assert!(eta <= reported + rounding && *reported <= 64.0 * epsilon, "{what}, {k}: {eta:e} {report:?}");
             }
         }
@@ -71,9 +70,16 @@ fn every_band<T: Scalar>() {
     ] {
         let bands = random_vec::<T>(n * (lower + upper + 1), random);
         let a = Banded::new(n, lower, upper, &bands).unwrap();
+        let transposed = [false, true].map(|conj| transpose_banded(&a, conj));
+        let error = |op: Op, rhs: &[T], x: &[T]| match op {
+            Op::Plain => backward_error(&a, rhs, x),
+            Op::Transpose => backward_error(&transposed[0], rhs, x),
+            Op::ConjTranspose => backward_error(&transposed[1], rhs, x),
+        };
         for plan in [Plan::new(a.shape()), Plan::new(a.shape()).method(Method::Pivoted)] {
             let one_thread = plan.clone().threads(1);
-            on_lanes += check(&plan, (&plan.factor(&a).unwrap(), &one_thread.factor(&a).unwrap()), &a);
+            on_lanes +=
+                check(&plan, (&plan.factor(&a).unwrap(), &one_thread.factor(&a).unwrap()), (lower + upper + 1, &error));
         }
     }
     // Of 12 matrices, 2 plans, 2 numbers of right-hand sides and 3 operations. Two matrices are too wide.
@@ -83,21 +89,51 @@ fn every_band<T: Scalar>() {
 fn every_block<T: Scalar>() {
     let random = &mut Random::new(3);
     let mut on_lanes = 0;
-    for (block_rows, block) in [(1, 2), (2, 3), (30, 2), (20, 4), (11, 8), (30, 9)] {
-        let arrays = [(); 3].map(|()| random_vec::<T>(block_rows * block * block, random));
-        let a = BlockTridiagonal::from_vecs(block, arrays, false).unwrap();
-        let (n, width) = (block_rows * block, 2 * block - 1);
-        let mut bands = vec![T::ZERO; n * (2 * width + 1)];
-        for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|(i, j)| i.abs_diff(*j) <= width) {
-            bands[j * (2 * width + 1) + width + i - j] = a.get(i, j);
+    // Matrices with 3000 rows or more have several tiles, which begin within the reach of a block or not.
+    for (block_rows, block) in [(1, 2), (2, 3), (30, 2), (20, 4), (11, 8), (30, 9), (1500, 2), (1030, 3), (260, 8)] {
+        for periodic in [false, true] {
+            let [sub, mut diag, sup] = [(); 3].map(|()| random_vec::<T>(block_rows * block * block, random));
+            if block_rows > 30 {
+                let large = T::from_real(T::Real::from_f64(3.0 * block as f64));
+                let on_diagonal = |k: &usize| k % (block * block) % (block + 1) == 0;
+                (0..diag.len()).filter(on_diagonal).for_each(|k| diag[k] += large);
+            }
+            let arrays = [&sub, &diag, &sup];
+            let a = BlockTridiagonal::from_vecs(block, arrays.map(Clone::clone), periodic).unwrap();
+            let transposed = [false, true].map(|conj| transposed_blocks(block, arrays, periodic, conj));
+            let error = |op: Op, rhs: &[T], x: &[T]| match op {
+                Op::Plain => backward_error(&a, rhs, x),
+                Op::Transpose => backward_error(&transposed[0], rhs, x),
+                Op::ConjTranspose => backward_error(&transposed[1], rhs, x),
+            };
+            let plan = Plan::new(a.shape());
+            let one_thread = plan.clone().threads(1);
+            let factors = (&plan.factor(&a).unwrap(), &one_thread.factor(&a).unwrap());
+            on_lanes += check(&plan, factors, (3 * block, &error));
         }
-        let full = Banded::new(n, width, width, &bands).unwrap();
-        let plan = Plan::new(a.shape());
-        let one_thread = plan.clone().threads(1);
-        on_lanes += check(&plan, (&plan.factor(&a).unwrap(), &one_thread.factor(&a).unwrap()), &full);
     }
-    // Of 6 matrices, 2 numbers of right-hand sides and 3 operations.
-    assert!(on_lanes > 15, "{on_lanes}");
+    // Of 18 matrices, 2 numbers of right-hand sides and 3 operations. Blocks of 9 rows, and of 8 in periodic matrices, are too wide.
+    assert!(on_lanes > 54, "{on_lanes}");
+}
+
+/// The transpose of a block tridiagonal matrix, or its conjugate.
+fn transposed_blocks<T: Scalar>(
+    block: usize,
+    [sub, diag, sup]: [&Vec<T>; 3],
+    periodic: bool,
+    conj: bool,
+) -> BlockTridiagonal<'static, T> {
+    let size = block * block;
+    let rows = diag.len() / size;
+    let part = |from: &[T], of: &dyn Fn(usize) -> usize| {
+        let entry = |k: usize| {
+            let value = from[of(k / size) * size + k % block * block + k % size / block];
+            if conj { Scalar::conj(value) } else { value }
+        };
+        (0..rows * size).map(entry).collect::<Vec<T>>()
+    };
+    let arrays = [part(sup, &|k| (k + rows - 1) % rows), part(diag, &|k| k), part(sub, &|k| (k + 1) % rows)];
+    BlockTridiagonal::from_vecs(block, arrays, periodic).unwrap()
 }
 
 /// Singular matrices, NaN and infinities are errors as for one right-hand side. One bad column leaves the others solved.

@@ -1,14 +1,14 @@
 //! Batches of banded and block tridiagonal systems of the same size, open or periodic.
 
 use super::banded::Banded;
-use super::periodic::{PeriodicBanded, RingOrder, folded_width, sum_overflows};
+use super::periodic::{PeriodicBanded, RingOrder, RowRuns, block_reach, folded_width, sum_overflows};
 use super::shape::{Layout, Shape};
 use crate::error::{Error, Result, check_len};
 use crate::memory::{copied, push, zeroed};
 use crate::tuning::SMALL_BLOCK_MAX;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::band_form::{BandRun, BandStrides, BlockStrides, StoredAs};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 
 /// `count` banded or block tridiagonal matrices of size n, over the caller's arrays.
@@ -336,9 +336,8 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
                 let width = folded_width(self.places, self.coupled_widths());
                 (width, width)
             }
-            // Neighbors on a ring are at most two places apart.
             (EntryStrides::Blocks(_), periodic) => {
-                let width = (if periodic { 3 } else { 2 }) * self.block - 1;
+                let width = block_reach((self.places, self.block, periodic));
                 (width, width)
             }
         }
@@ -461,14 +460,14 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub(crate) fn runs(&self) -> Result<(Vec<BandRun>, Vec<BandRun>)> {
+    pub(crate) fn runs(&self) -> Result<(Vec<BandRun>, RowRuns)> {
         self.runs_of(false)
     }
 
     /// The runs of all entries, and at least of those on the main diagonal and above if `upper`; and the order of the rows.
-    fn runs_of(&self, upper: bool) -> Result<(Vec<BandRun>, Vec<BandRun>)> {
+    fn runs_of(&self, upper: bool) -> Result<(Vec<BandRun>, RowRuns)> {
         let (lower, b) = (self.solved_widths().0, self.block);
-        let (mut runs, mut rows) = (Vec::new(), Vec::new());
+        let mut runs = Vec::new();
         match self.strides {
             // One triangle of a full matrix is read by diagonals.
             EntryStrides::Bands(strides) if self.has_columns(strides) && (!upper || self.hermitian) => {
@@ -526,14 +525,11 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
                 }
             }
         }
-        for Segment { start, len, own: (first, step), .. } in self.segments(0) {
-            let line = BandRun::line(0, (start * b, 1), (first * b, lower), if b == 1 { len } else { b });
-            let line = match b {
-                1 => BandRun { step_row: step, ..line },
-                _ => BandRun { outer: len, outer_stride: b, outer_row: step * b as isize, ..line },
-            };
-            push(&mut rows, line)?;
-        }
+        let rows = match self.order() {
+            Some(order) => order.runs(lower),
+            None if self.n() == 0 => RowRuns::new(),
+            None => smallvec![BandRun::line(0, (0, 1), (0, lower), self.n())],
+        };
         Ok((runs, rows))
     }
 
@@ -581,7 +577,7 @@ impl<'a, T: Scalar> BandedBatch<'a, T> {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub(crate) fn upper_runs(&self) -> Result<(Vec<BandRun>, Vec<BandRun>)> {
+    pub(crate) fn upper_runs(&self) -> Result<(Vec<BandRun>, RowRuns)> {
         let ((runs, mut rows), lower) = (self.runs_of(true)?, self.solved_widths().0);
         let (mut above, more) = (Vec::new(), self.symmetric_widths().0 - lower);
         for run in runs {

@@ -20,7 +20,7 @@ pub use column_strides::ColumnStrides;
 pub(crate) use csc::ColumnGroup;
 pub use csc::{Csc, CscMut, Index, IndexWords};
 pub use periodic::PeriodicBanded;
-pub(crate) use periodic::RingOrder;
+pub(crate) use periodic::{RingOrder, RowRuns, block_reach};
 pub(crate) use shape::{BandSize, BlockSize};
 pub use shape::{Layout, Shape};
 pub use tridiagonal::Tridiagonal;

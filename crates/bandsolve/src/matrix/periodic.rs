@@ -1,13 +1,18 @@
 //! Periodic bands, which are folded to bands.
 
 use super::banded::Banded;
-use super::shape::Shape;
+use super::shape::{BlockSize, Shape};
 use crate::error::{Error, Result};
 use crate::memory::zeroed;
 use crate::tuning::FOLD_TASK;
 use bandsolve_kernel::Scalar;
+use bandsolve_kernel::band_form::BandRun;
 use bandsolve_kernel::spread::{RowsOf, chunks};
 use core::ops::Range;
+use smallvec::SmallVec;
+
+/// The rows of a system as runs in memory.
+pub(crate) type RowRuns = SmallVec<[BandRun; 2]>;
 
 /// The order 0, n − 1, 1, n − 2, … of n places on a ring. Two places that are k apart on the ring are at most 2k apart in it.
 ///
@@ -20,7 +25,7 @@ pub(crate) struct RingOrder {
 }
 
 impl RingOrder {
-    pub(super) fn new(n: usize, block: usize) -> Self {
+    pub fn new(n: usize, block: usize) -> Self {
         Self { n, block }
     }
 
@@ -30,12 +35,12 @@ impl RingOrder {
     }
 
     /// The position of place `i`.
-    pub(super) fn position(self, i: usize) -> usize {
+    pub fn position(self, i: usize) -> usize {
         if i < self.half() { 2 * i } else { 2 * (self.n - 1 - i) + 1 }
     }
 
     /// The place at `position`.
-    fn place(self, position: usize) -> usize {
+    pub fn place(self, position: usize) -> usize {
         let half = position / 2;
         if position.is_multiple_of(2) { half } else { self.n - 1 - half }
     }
@@ -43,6 +48,20 @@ impl RingOrder {
     /// The position of row `i`.
     pub(super) fn row_position(self, i: usize) -> usize {
         self.position(i / self.block) * self.block + i % self.block
+    }
+
+    /// The rows as runs in memory, with diagonal number `main` as the main one.
+    pub fn runs(self, main: usize) -> RowRuns {
+        let b = self.block;
+        let parts = [(0, self.half(), 2), (self.half(), self.n - self.half(), -2)];
+        let run = |(start, len, step): (usize, usize, isize)| {
+            let line = BandRun::line(0, (start * b, 1), (self.position(start) * b, main), if b == 1 { len } else { b });
+            match b {
+                1 => BandRun { step_row: step, ..line },
+                _ => BandRun { outer: len, outer_stride: b, outer_row: step * b as isize, ..line },
+            }
+        };
+        parts.into_iter().filter(|(_, len, _)| *len > 0).map(run).collect()
     }
 
     /// Copy the places of each column of `from` to their positions in `to`.
@@ -171,6 +190,12 @@ pub(super) fn folded_width(n: usize, (lower, upper): (usize, usize)) -> usize {
     lower.max(upper).saturating_mul(2).min(n.saturating_sub(1))
 }
 
+/// Number of diagonals on each side of the band that a block tridiagonal matrix is, folded if it is periodic: neighbors on a ring are at most
+/// two places apart.
+pub(crate) fn block_reach((_, block, periodic): BlockSize) -> usize {
+    block.saturating_mul(if periodic { 3 } else { 2 }).saturating_sub(1)
+}
+
 impl<T: Scalar> Banded<'_, T> {
     /// The periodic band with this array, in which no entry is ignored. [`PeriodicBanded`] has its shape, cost and errors.
     ///
@@ -203,6 +228,38 @@ impl<T: Scalar> Banded<'_, T> {
             usize::MAX => Ok(PeriodicBanded { folded: Banded::from_vec(n, width, width, folded)?, order }),
             index if index < bands.len() => Err(Error::NotFinite { array: "bands", index }),
             place => Err(sum_overflows(((place - bands.len()) % n, (place - bands.len()) / n))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbors_on_the_ring_stay_near() {
+        for n in 1..20 {
+            let order = RingOrder::new(n, 1);
+            let mut positions: Vec<usize> = (0..n).map(|i| order.position(i)).collect();
+            assert!((0..n).all(|i| positions[i].abs_diff(positions[(i + 1) % n]) <= 2), "{n}");
+            assert!((0..n).all(|i| order.place(positions[i]) == i), "{n}");
+            positions.sort_unstable();
+            assert!(positions.into_iter().eq(0..n));
+        }
+    }
+
+    #[test]
+    fn runs_list_each_row_once_at_its_position() {
+        for (n, block) in [(0, 1), (1, 1), (1, 3), (2, 1), (7, 1), (8, 2), (9, 3)] {
+            let order = RingOrder::new(n, block);
+            let mut rows = Vec::new();
+            for run in order.runs(5) {
+                run.each(|index, position, k| {
+                    assert!(position == order.row_position(index) && k == 5, "{n} × {block}");
+                    rows.push(index);
+                });
+            }
+            assert!(rows.into_iter().eq(0..n * block), "{n} × {block}");
         }
     }
 }

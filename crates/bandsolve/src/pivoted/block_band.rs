@@ -1,15 +1,14 @@
 //! Block tridiagonal systems as banded ones, with partial pivoting over whole block rows.
 //!
-//! An open system of blocks of b rows is a band with 2b − 1 diagonals on each side. A periodic system is folded: its N block rows are
-//! eliminated in the order 0, N−1, 1, N−2, and so on. In this order, coupled block rows are at most two places
-//! apart, so that the band has 3b − 1 diagonals on each side.
+//! An open system of blocks of b rows is a band with 2b − 1 diagonals on each side. A periodic system is folded ([`RingOrder`]): coupled block
+//! rows are then at most two places apart, and the band has 3b − 1 diagonals on each side.
 
 use crate::contract::determinant::ScaledProduct;
 use crate::contract::factors::{Factors, Solver};
 use crate::contract::verify::{Facts, with_refinement};
 use crate::decision::{Decision, Pivoting};
 use crate::error::Result;
-use crate::matrix::{Banded, BlockSize, BlockTridiagonal};
+use crate::matrix::{Banded, BlockSize, BlockTridiagonal, RingOrder, block_reach};
 use crate::memory::array;
 use crate::pivoted::band_lu::{self, BandLu};
 use crate::pivoted::banded::{BandFactors, within};
@@ -49,34 +48,21 @@ pub(crate) fn scratch<T: Scalar>(decision: &Decision, size: BlockSize, n_rhs: us
 /// Scratch of solves. `words(n, reach, n_rhs)` is the scratch of sweeps through a band of n rows with `reach` diagonals on each side.
 pub(crate) fn scratch_by<T: Scalar>(
     decision: &Decision,
-    (_, block, periodic): BlockSize,
+    size: BlockSize,
     n_rhs: usize,
     words: impl Fn(usize, usize, usize) -> usize,
 ) -> StackReq {
     let n = decision.shape.n();
-    // Periodic systems are folded.
-    let (blocks, folded) = if periodic { (3, n) } else { (2, 0) };
-    let reach = within(n, block.saturating_mul(blocks).saturating_sub(1));
+    let (reach, folded) = (within(n, block_reach(size)), if size.2 { n } else { 0 });
     with_refinement::<T>(decision, n, n_rhs, |n_rhs| {
         let group_size = n_rhs.min(tuning::BAND_RHS);
         folded.saturating_mul(group_size).saturating_add(words(n, reach, group_size))
     })
 }
 
-/// The places of the unknowns of block row `row` in the order of elimination.
-fn place<T: Scalar>(a: &BlockTridiagonal<'_, T>, row: usize) -> core::ops::Range<usize> {
-    let place = folded(row, a.block_rows());
-    place * a.block()..(place + 1) * a.block()
-}
-
-/// The place of block row `row` of `n` in the order 0, n−1, 1, n−2, …
-fn folded(row: usize, n: usize) -> usize {
-    if row < n.div_ceil(2) { 2 * row } else { 2 * (n - 1 - row) + 1 }
-}
-
-/// The inverse of [`folded`].
-fn unfolded(place: usize, n: usize) -> usize {
-    if place.is_multiple_of(2) { place / 2 } else { n - 1 - place / 2 }
+/// The order of the block rows, if it is not their own.
+fn order<T: Scalar>(a: &BlockTridiagonal<'_, T>) -> Option<RingOrder> {
+    a.is_periodic().then(|| RingOrder::new(a.block_rows(), a.block()))
 }
 
 /// Call `factor` with the matrix in band storage, folded if it is periodic.
@@ -85,20 +71,20 @@ pub(crate) fn with_band<T: Scalar, R>(
     a: &BlockTridiagonal<'_, T>,
     factor: impl FnOnce(&Banded<'_, T>) -> Result<R>,
 ) -> Result<R> {
-    let (b, count, periodic) = (a.block(), a.block_rows(), a.is_periodic());
-    let half = if periodic { 3 * b } else { 2 * b } - 1;
+    let (b, count, order) = (a.block(), a.block_rows(), order(a));
+    let half = block_reach((count, b, order.is_some()));
     let leading = 2 * half + 1;
     let mut bands = array((count * b).saturating_mul(leading), Some(&decision.pool))?;
     // The blocks of a block column are those of a block row of the transpose.
     let columns = a.rows().transposed(false);
-    let place = |row: usize| b * if periodic { folded(row, count) } else { row };
+    let position = |row: usize| order.map_or(row, |order| order.position(row));
     let fill = |p: usize, RowsOf(to, _): RowsOf<'_, T>| {
         to.fill(T::ZERO);
-        let [above, on, below] = columns.blocks(if periodic { unfolded(p, count) } else { p });
+        let [above, on, below] = columns.blocks(order.map_or(p, |order| order.place(p)));
         // If corner blocks share a column with other blocks, they come first, in the same order of additions as in the equations.
         for (row, block) in [above, below, on].into_iter().flatten() {
             for (c, entries) in block.chunks_exact(b).enumerate() {
-                let to = &mut to[half + place(row) - (p * b + c) + c * leading..][..b];
+                let to = &mut to[half + position(row) * b - (p * b + c) + c * leading..][..b];
                 to.iter_mut().zip(entries).for_each(|(to, a)| *to += *a);
             }
         }
@@ -128,19 +114,15 @@ impl<'m, T: Scalar, B: BandFactors<T>> Solver<T, BlockTridiagonal<'m, T>> for Bl
         }
         let group = n * tuning::BAND_RHS;
         let (scratch, stack) = stack.make_raw::<T>(self.0.words(group.min(x.len()) / n));
-        if !a.is_periodic() {
+        let Some(order) = order(a) else {
             return x.chunks_mut(group).for_each(|x| self.0.solve(transposed, x, scratch));
-        }
-        let (b, (spare, _)) = (a.block(), stack.make_raw::<T>(group.min(x.len())));
+        };
+        let (folded, _) = stack.make_raw::<T>(group.min(x.len()));
         for x in x.chunks_mut(group) {
-            let spare = &mut spare[..x.len()];
-            for (x, spare) in x.chunks_exact(n).zip(spare.chunks_exact_mut(n)) {
-                x.chunks_exact(b).enumerate().for_each(|(row, x)| spare[place(a, row)].copy_from_slice(x));
-            }
-            self.0.solve(transposed, spare, scratch);
-            for (x, spare) in x.chunks_exact_mut(n).zip(spare.chunks_exact(n)) {
-                x.chunks_exact_mut(b).enumerate().for_each(|(row, x)| x.copy_from_slice(&spare[place(a, row)]));
-            }
+            let folded = &mut folded[..x.len()];
+            order.fold(x, folded);
+            self.0.solve(transposed, folded, scratch);
+            order.unfold(folded, x);
         }
     }
 
@@ -155,17 +137,6 @@ mod tests {
     use super::*;
     use crate::contract::refine::good;
     use crate::{Complex64, Factor, Op, Plan};
-
-    #[test]
-    fn neighbours_on_the_ring_stay_near() {
-        for n in 1..20 {
-            let mut places: Vec<usize> = (0..n).map(|row| folded(row, n)).collect();
-            assert!((0..n).all(|row| places[row].abs_diff(places[(row + 1) % n]) <= 2), "{n}");
-            assert!((0..n).all(|row| unfolded(places[row], n) == row), "{n}");
-            places.sort_unstable();
-            assert!(places.into_iter().eq(0..n));
-        }
-    }
 
     #[test]
     fn open_and_periodic_systems_are_solved_with_all_three_operators() {

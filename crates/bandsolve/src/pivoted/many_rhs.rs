@@ -6,7 +6,7 @@ use crate::contract::factors::{Factors, ManyRhs, Outcome, RhsAndSolution};
 use crate::contract::refine::good;
 use crate::decision::Decision;
 use crate::error::Result;
-use crate::matrix::{Banded, Shape};
+use crate::matrix::{Banded, RingOrder, RowRuns, Shape, block_reach};
 use crate::method::Method;
 use crate::pivoted::band_lu::{BandLu, BandSource, FactorOptions, FactorsByRows};
 use crate::tuning;
@@ -58,9 +58,9 @@ fn widths(decision: &Decision) -> Option<(usize, usize)> {
     }
     let (lower, upper) = match decision.method.takes_for(decision.shape) {
         Shape::Banded { lower, upper, .. } => (lower, upper),
-        Shape::BlockTridiagonal { block, periodic: false, .. } => {
-            let beside = block.saturating_mul(2).checked_sub(1)?;
-            (beside, beside)
+        Shape::BlockTridiagonal { block_rows, block, periodic } if block > 0 => {
+            let reach = block_reach((block_rows, block, periodic));
+            (reach, reach)
         }
         _ => return None,
     };
@@ -69,6 +69,14 @@ fn widths(decision: &Decision) -> Option<(usize, usize)> {
     // Dense kernels solve with wider bands. Aᵀ has the same diagonals in the reverse order.
     let narrow = |width: usize| tuning::band_block(width, lower.saturating_add(upper)) == 1;
     (narrow(lower) && narrow(upper)).then_some((lower, upper))
+}
+
+/// The order of the rows in memory, empty if it is their own.
+fn rows(decision: &Decision) -> RowRuns {
+    match decision.shape {
+        Shape::BlockTridiagonal { block_rows, block, periodic: true } => RingOrder::new(block_rows, block).runs(0),
+        _ => RowRuns::new(),
+    }
 }
 
 /// Number of threads, and the scratch of each in reals. `None` if the right-hand sides are too few.
@@ -84,7 +92,7 @@ fn tasks<T: Scalar>(decision: &Decision, n_rhs: usize) -> Option<(usize, usize)>
     }
     let work = n_rhs.saturating_mul(n) / tuning::FACTORED_ROWS;
     let threads = tuning::tasks(options.threads.min(n_rhs / lanes), work);
-    Some((threads, shared_band::memory::<T>(options.simd, (n, lower, upper), &[])))
+    Some((threads, shared_band::memory::<T>(options.simd, (n, lower, upper), &rows(decision))))
 }
 
 /// Scratch for `n_rhs` right-hand sides on lanes, besides that of a single one. `None` if they are too few.
@@ -138,7 +146,7 @@ impl<T: Scalar, A: NarrowBand<T>> ManyRhs<T, A> for BandOnLanes<T> {
         let (errors, stack) = stack.make_raw::<T::Real>(n_rhs);
         let (sizes, stack) = stack.make_raw::<T::Real>(n_rhs);
         let conj = T::COMPLEX && op == Op::ConjTranspose;
-        let out = &Shared::new(x);
+        let (out, rows) = (&Shared::new(x), &rows(&self.decision)[..]);
         let (mut errors_left, mut sizes_left) = (&mut *errors, &mut *sizes);
         let spans = group_spans(n_rhs, (least_count::<T>(simd, false), true), threads);
         let parts = memory.chunks_exact_mut(of_thread).zip(spans).map(|(buffer, span)| {
@@ -153,7 +161,7 @@ impl<T: Scalar, A: NarrowBand<T>> ManyRhs<T, A> for BandOnLanes<T> {
                 let first = span.start * n;
                 let strides = Strides { lane: n, row: 1 };
                 let systems = SharedSystems { rhs: &rhs[first..], n, strides, count: span.len() };
-                shared_band::solve(simd, (lanes, conj, &[]), systems, (out, first), ([errors, sizes], memory));
+                shared_band::solve(simd, (lanes, conj, rows), systems, (out, first), ([errors, sizes], memory));
             }
         });
         drop(parts);

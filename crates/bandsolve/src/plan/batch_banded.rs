@@ -9,7 +9,7 @@ use crate::contract::verify::{self, Solution};
 use crate::contract::{Factor, Op};
 use crate::decision::{Decision, Options};
 use crate::error::{Error, Result};
-use crate::matrix::{Banded, BandedBatch, Layout, Shape};
+use crate::matrix::{Banded, BandedBatch, Layout, RowRuns, Shape};
 use crate::memory::zeroed;
 use crate::method::Method;
 use crate::pivoted::band_lu::{BandLu, FactorsByRows};
@@ -36,7 +36,7 @@ struct BandedSystems<'m, T: Scalar> {
     definite: bool,
     /// The entries that the kernel reads: of definite matrices, those on the main diagonal and above.
     runs: Vec<BandRun>,
-    rows: Vec<BandRun>,
+    rows: RowRuns,
     /// The factors of a shared matrix and of its transpose, computed by the first solve.
     shared: FactorsByRows<T>,
 }
