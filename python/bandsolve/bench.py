@@ -52,6 +52,25 @@ def open_mkl():
     return None
 
 
+def open_pentapy():
+    """Return the package pentapy, which solves pentadiagonal systems without pivoting, or None."""
+    try:
+        import pentapy
+    except ImportError:
+        print("pentapy is not found. To see its times, install it (pip install pentapy)")
+        return None
+    return pentapy
+
+
+def by_pentapy(pentapy, ab):
+    """Return a function that solves with the matrix `ab` of `solve_banded`, after its rows were shifted as pentapy needs them."""
+    n = ab.shape[1]
+    shifted = np.zeros_like(ab)
+    for r, k in enumerate(range(2, -3, -1)):
+        shifted[r, max(0, -k):n - max(0, k)] = ab[r, max(0, k):n - max(0, -k)]
+    return lambda rhs: pentapy.solve(shifted, rhs, is_flat=True)
+
+
 def solver_of_mkl(mkl, name, widths, arrays, rhs):
     """Return a function that solves with factors of MKL's routines for matrices such as "dgtt". ``widths`` are the widths of a band.
 
@@ -286,6 +305,15 @@ def main():
         rhs = rng.random(n)
         calls = [lambda: bandsolve.solve_banded((width, width), ab, rhs), lambda: solve_banded((width, width), ab, rhs)]
         line(f"solve_banded(({width}, {width}), ...), n = {n}", *times(calls, args.seconds), "the same")
+    if pentapy := open_pentapy():
+        for n in (100, 1000, 10_000, 100_000, 1_000_000):
+            ab, rhs = rng.uniform(-1, 1, (5, n)), rng.random(n)
+            ab[2] += 5
+            theirs = by_pentapy(pentapy, ab)
+            assert np.allclose(theirs(rhs), bandsolve.solve_banded((2, 2), ab, rhs))
+            calls = [lambda: bandsolve.solve_banded((2, 2), ab, rhs), lambda: theirs(rhs)]
+            line(f"solve_banded((2, 2), ...), n = {n}", *times(calls, args.seconds), "pentapy.solve, no pivoting")
+    many_columns(args.seconds)
     for n in (100, 1000, 10_000, 1_000_000):
         sub, diag, sup, rhs = rng.random((4, n))
         lu = bandsolve.factor_tridiagonal(sub[1:], diag, sup[:-1])
@@ -314,8 +342,32 @@ def main():
     batches_of_rings_and_blocks(args.seconds)
 
 
+def many_columns(seconds):
+    """64 right-hand sides of one pentadiagonal matrix, in both orders in memory."""
+    from scipy.linalg import lapack, solve_banded
+
+    rng = np.random.default_rng(1)
+    for n in (1000, 100_000):
+        ab, rhs = rng.uniform(-1, 1, (5, n)), rng.random((n, 64))
+        ab[2] += 5
+        columns = np.asfortranarray(rhs)
+        calls = [lambda: bandsolve.solve_banded((2, 2), ab, rhs), lambda: bandsolve.solve_banded((2, 2), ab, columns),
+                 lambda: solve_banded((2, 2), ab, rhs), lambda: solve_banded((2, 2), ab, columns)]
+        in_c, in_f, *theirs = times(calls, seconds)
+        line(f"solve_banded((2, 2), ...), 64 columns, n = {n}", in_c, theirs[0], "the same, order C")
+        line(f"solve_banded((2, 2), ...), 64 columns, n = {n}", in_f, theirs[1], "the same, order F")
+        lu = bandsolve.factor_banded((2, 2), ab)
+        band, exchanges, _ = lapack.dgbtrf(np.concatenate([np.zeros((2, n)), ab]), 2, 2)
+        calls = [lambda: lu.solve(rhs), lambda: lu.solve(columns), lambda: lapack.dgbtrs(band, 2, 2, rhs, exchanges),
+                 lambda: lapack.dgbtrs(band, 2, 2, columns, exchanges)]
+        in_c, in_f, *theirs = times(calls, seconds)
+        line(f"factors, 64 columns, n = {n}", in_c, theirs[0], "lapack.dgbtrs, order C")
+        line(f"factors, 64 columns, n = {n}", in_f, theirs[1], "lapack.dgbtrs, order F")
+
+
 def batches_of_bands(count, n, seconds):
-    """Pentadiagonal systems with a matrix each, one after the other and side by side in memory, beside SciPy one by one and as a batch."""
+    """Pentadiagonal systems with a matrix each, one after the other and side by side in memory, beside SciPy and pentapy one by one, and SciPy as a
+    batch."""
     from scipy.linalg import solve_banded
 
     rng = np.random.default_rng(1)
@@ -336,8 +388,13 @@ def batches_of_bands(count, n, seconds):
         calls.append(lambda: solve_banded((2, 2), ab, rhs[..., None]))
     except ValueError:
         print("This SciPy solves no batches of bands: version 1.15 and later do")
-    own, interleaved, drop_in, one_by_one, *as_batch = times(calls, seconds)
-    for peer, name in [(one_by_one, "a loop of solve_banded"), *((batch, "solve_banded, as a batch") for batch in as_batch)]:
+    names = ["a loop of solve_banded", "solve_banded, as a batch"][:len(calls) - 3]
+    if pentapy := open_pentapy():
+        each = [by_pentapy(pentapy, a) for a in ab]
+        calls.append(lambda: [solve(b) for solve, b in zip(each, rhs)])
+        names.append("a loop of pentapy.solve")
+    own, interleaved, drop_in, *peers = times(calls, seconds)
+    for peer, name in zip(peers, names):
         line(f"solve_banded_batch, {count} of {n} rows", own, peer, name)
         line("the same, side by side in memory", interleaved, peer, name)
         line("solve_banded, as a batch", drop_in, peer, name)

@@ -132,3 +132,18 @@ def test_a_named_method_solves_directly():
     a = grid(30, 30)
     x, report = bandsolve.solve(a, np.ones(900), method="pivoted", full_output=True)
     assert report.method == "pivoted" and report.reason.startswith("The matrix is banded, with 30 diagonals below")
+
+
+def test_columns_in_either_order(dtype):
+    """Arrays in C order are copied to columns in pieces: sizes around those of a piece."""
+    rng = np.random.default_rng(5)
+    for n in (2, 31, 32, 33, 129):
+        ab = random(rng, (5, n), dtype)
+        ab[2] += 9
+        for columns in (1, 2, 3, 40):
+            rhs = random(rng, (n, columns), dtype)
+            x = bandsolve.solve_banded((2, 2), np.asfortranarray(ab), np.asfortranarray(rhs))
+            assert np.array_equal(bandsolve.solve_banded((2, 2), ab, rhs), x)
+            lu = bandsolve.factor_banded((2, 2), ab)
+            assert np.array_equal(lu.solve(rhs), lu.solve(np.asfortranarray(rhs)))
+            assert np.allclose(sp.dia_array((ab, range(2, -3, -1)), shape=(n, n)) @ x, rhs, atol=1e-4)

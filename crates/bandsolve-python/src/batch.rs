@@ -1,6 +1,6 @@
 //! Batches of tridiagonal systems.
 
-use crate::arrays::{Number, OutputArray, filled, rows, slice, with_number};
+use crate::arrays::{Number, OutputArray, filled, rows, slice, transpose, with_number};
 use crate::device::Device;
 use crate::errors::{exception, of_system};
 use crate::interrupt::detached;
@@ -46,16 +46,16 @@ impl Places {
 
     /// Copy all systems to consecutive memory, one after the other: the columns of a matrix in Fortran order.
     pub fn copy_to_columns<T: Copy>(self, array: &[T], columns: &mut [T]) {
-        for (s, column) in columns.chunks_exact_mut(self.n.max(1)).enumerate() {
-            column.iter_mut().enumerate().for_each(|(i, to)| *to = array[self.place(s, i)]);
-        }
+        let plane = (self.n * self.after).max(1);
+        let planes = array.chunks_exact(plane).zip(columns.chunks_exact_mut(plane));
+        planes.for_each(|(rows, columns)| transpose(rows, self.after, columns));
     }
 
     /// Copy all systems back from the memory that [`Self::copy_to_columns`] fills.
     pub fn copy_from_columns<T: Copy>(self, columns: &[T], array: &mut [T]) {
-        for (s, column) in columns.chunks_exact(self.n.max(1)).enumerate() {
-            column.iter().enumerate().for_each(|(i, from)| array[self.place(s, i)] = *from);
-        }
+        let plane = (self.n * self.after).max(1);
+        let planes = columns.chunks_exact(plane).zip(array.chunks_exact_mut(plane));
+        planes.for_each(|(columns, rows)| transpose(columns, self.n, rows));
     }
 
     /// The index of row i of system `s`.
