@@ -366,8 +366,8 @@ def many_columns(seconds):
 
 
 def batches_of_bands(count, n, seconds):
-    """Pentadiagonal systems with a matrix each, one after the other and side by side in memory, beside SciPy and pentapy one by one, and SciPy as a
-    batch."""
+    """Pentadiagonal systems with a matrix each, one after the other and side by side in memory, compared with loops of SciPy and pentapy, and with
+    SciPy's batch."""
     from scipy.linalg import solve_banded
 
     rng = np.random.default_rng(1)

@@ -137,7 +137,7 @@ impl BandRun {
         (index, STAGED_ROWS.min(self.count - e), (row, self.step_row))
     }
 
-    /// Number of rows that are side by side in memory and in the band, and far from the other rows of the run.
+    /// Number of rows of each line that stay together when a run is cut: all if there are outer steps, else one.
     #[inline]
     pub(crate) fn side_by_side(&self) -> usize {
         if self.outer_row == 0 { 1 } else { self.count }

@@ -34,6 +34,7 @@ mod lanes;
 pub mod lockstep;
 mod machine;
 pub mod memory;
+pub mod narrow_lu;
 mod number;
 pub mod panel;
 pub mod permutation;

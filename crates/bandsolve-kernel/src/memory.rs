@@ -142,9 +142,10 @@ impl MemoryPool {
         }
     }
 
-    /// Frees all arrays in the pool.
-    fn clear(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = PooledArrays::default();
+    /// Free all arrays in the pool. `None` if there are none.
+    fn clear(&self) -> Option<()> {
+        let pool = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        (pool.bytes > 0).then_some(())
     }
 }
 
@@ -173,7 +174,7 @@ impl<T: Pod> Array<T> {
         let words = bytes.div_ceil(CACHE_LINE_WORDS * size_of::<u64>()) * CACHE_LINE_WORDS + CACHE_LINE_WORDS - 1;
         let reused = pool.and_then(|pool| pool.take(words));
         let after_clearing = || {
-            pool?.clear();
+            pool?.clear()?;
             arbitrary(words)
         };
         let words = reused.or_else(|| arbitrary(words)).or_else(after_clearing)?;
@@ -240,5 +241,7 @@ mod tests {
             (0..MemoryPool::MAX_ARRAYS + 16).map(|_| Array::<f64>::new(large, Some(&pool)).unwrap()).collect();
         drop(many);
         assert!(pool.0.lock().unwrap().arrays.len() == MemoryPool::MAX_ARRAYS);
+        // An array for which there is no memory makes the pool free its own.
+        assert!(Array::<f64>::new(1 << 57, Some(&pool)).is_none() && pool.0.lock().unwrap().arrays.is_empty());
     }
 }

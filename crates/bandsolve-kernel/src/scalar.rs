@@ -162,6 +162,12 @@ complex_scalar!(crate::number::Complex32, f32, "c32", of_c32);
 #[cfg(feature = "complex")]
 complex_scalar!(crate::number::Complex64, f64, "c64", of_c64);
 
+/// The larger number. A NaN in the second place is ignored.
+#[inline(always)]
+pub fn larger<R: RealScalar>(a: R, b: R) -> R {
+    if b > a { b } else { a }
+}
+
 /// The larger of |Re v| and |Im v|. Unlike `abs1`, it is finite for all finite v.
 #[inline(always)]
 pub fn peak<T: Scalar>(v: T) -> T::Real {

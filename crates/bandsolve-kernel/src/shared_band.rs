@@ -28,7 +28,7 @@ use crate::simd::Simd;
 use core::marker::PhantomData;
 use core::ops::Range;
 
-/// Number of rows of a tile. Its right-hand sides and its y take four vectors of real numbers per row each, 256 bytes with AVX-512, and twice as
+/// Maximum number of rows of a tile. Its right-hand sides and its y take four vectors of real numbers per row each, 256 bytes with AVX-512, and twice as
 /// many of complex numbers.
 const TILE: usize = 1024;
 
@@ -109,10 +109,14 @@ pub fn solve<T: Scalar>(
     assert!(strides.lane == 1 || strides.row == 1);
     let end = (count - 1) * strides.lane + (n - 1) * strides.row + 1;
     assert!(rhs.len() >= end && first + end <= out.len);
+    let (block, ..) = tile(n, *lower, rows);
     for run in rows {
         assert!(run.stride == 1 && run.last().is_some_and(|last| last < n));
-        run.each(|_, row, _| assert!(row < n));
+        // Lines are whole blocks, which tiles do not cut.
+        assert!(run.side_by_side() == block && (block == 1 || run.step_row == 1));
+        run.each(|index, row, _| assert!(row < n && (index - run.from) % block == row % block));
     }
+    assert!(rows.is_empty() || rows.iter().map(|run| run.outer * run.count).sum::<usize>() == n);
     assert!(errors.len() == count && sizes.len() == count);
     assert!(memory.len() >= self::memory::<T>(simd, (n, *lower, *upper), rows));
     let (rhs, out) = (rhs.as_ptr(), out.base.wrapping_add(first));
@@ -290,7 +294,7 @@ impl<T: Scalar, const K: usize> SharedBandGroup<'_, T, K> {
                 }
                 if tiles > 1 {
                     // Rows from the first one on that is checked here, or from the block that it is in.
-                    let first = if t == 0 { 0 } else { (rows.start + lower) / self.block * self.block };
+                    let first = if t == 0 { 0 } else { (rows.start + lower).min(n) / self.block * self.block };
                     self.stage::<V>((self.rhs, true), first..after(rows.end), (&[d], rows.start));
                 }
                 for c in rows.clone().rev() {

@@ -136,26 +136,27 @@ pub fn array<'py>(value: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyUntypedAr
 /// Convert an array to type `T` in Fortran order. The function copies only if the type, the order or the alignment differs.
 pub fn columns<'py, T: Number>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     if let Ok(typed) = array.cast::<PyArrayDyn<T>>()
-        && let [rows, columns] = *typed.shape()
-        && rows.min(columns) > 1
+        && let [height, width] = *typed.shape()
+        && height.min(width) > 1
         && typed.is_c_contiguous()
         && typed.data().is_aligned()
     {
         let (py, from) = (array.py(), slice(typed));
-        return Ok(filled(py, &[rows, columns], true, |to| py.detach(|| transpose(from, columns, to)))?.0);
+        return Ok(filled(py, &[height, width], true, |to| py.detach(|| transpose(from, width, to)))?.0);
     }
     in_order(array, "F", check_real::<T>, |array| array.is_fortran_contiguous())
 }
 
-/// Bytes of each column that [`transpose`] writes together. Of 32 to 512 bytes, 256 was fastest with 64 columns and 10⁵ rows.
+/// Bytes of each column that [`transpose`] writes together. Of 32 to 512 bytes, 256 were fastest on an EPYC (Zen 3) with 64 columns of 10⁵ and 2¹⁷
+/// `f64` numbers.
 const COLUMN_BYTES: usize = 256;
 
-/// Copy an array of rows with `width` entries to columns. For large arrays, NumPy takes three times as long.
-pub fn transpose<T: Copy>(rows: &[T], width: usize, columns: &mut [T]) {
-    let (height, together) = (rows.len() / width, (COLUMN_BYTES / size_of::<T>()).max(1));
+/// Copy an array of rows with `width` entries to columns, in pieces. NumPy copies number by number.
+pub fn transpose<T: Copy>(from: &[T], width: usize, to: &mut [T]) {
+    let (height, together) = (from.len() / width, (COLUMN_BYTES / size_of::<T>()).max(1));
     for first in (0..height).step_by(together) {
-        let block = &rows[first * width..height.min(first + together) * width];
-        for (j, column) in columns.chunks_exact_mut(height).enumerate() {
+        let block = &from[first * width..height.min(first + together) * width];
+        for (j, column) in to.chunks_exact_mut(height).enumerate() {
             let entries = block[j..].iter().step_by(width);
             column[first..].iter_mut().zip(entries).for_each(|(to, entry)| *to = *entry);
         }

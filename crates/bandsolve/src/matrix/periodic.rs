@@ -190,8 +190,8 @@ pub(super) fn folded_width(n: usize, (lower, upper): (usize, usize)) -> usize {
     lower.max(upper).saturating_mul(2).min(n.saturating_sub(1))
 }
 
-/// Number of diagonals on each side of the band that a block tridiagonal matrix is, folded if it is periodic: neighbors on a ring are at most
-/// two places apart.
+/// Number of diagonals on each side of a block tridiagonal matrix as a band. A periodic matrix is folded, which brings neighbors on the ring
+/// at most two places apart.
 pub(crate) fn block_reach((_, block, periodic): BlockSize) -> usize {
     block.saturating_mul(if periodic { 3 } else { 2 }).saturating_sub(1)
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Factor a [`Banded`] matrix as P·S·A = L·U by the sequential pivoted method, whichever method was decided on.
 ///
 /// With scaled partial pivoting, S has powers of two on its diagonal so that the largest entry of each row is in \[2, 4); otherwise
-/// S = I. U has `lower + upper` superdiagonals. The same factors solve transposed systems. Narrow bands are eliminated in registers.
+/// S = I. U has `lower + upper` superdiagonals. The same factors solve transposed systems. Real bands with at most four diagonals on each side are eliminated row by row.
 /// Bands with at least 18 diagonals below and above are eliminated in blocks of columns by dense kernels.
 ///
 /// # Shapes

@@ -74,7 +74,9 @@ fn widths(decision: &Decision) -> Option<(usize, usize)> {
 /// The order of the rows in memory, empty if it is their own.
 fn rows(decision: &Decision) -> RowRuns {
     match decision.shape {
-        Shape::BlockTridiagonal { block_rows, block, periodic: true } => RingOrder::new(block_rows, block).runs(0),
+        Shape::BlockTridiagonal { block_rows, block, periodic: true } => {
+            RingOrder::new(block_rows, block).runs(block_reach((block_rows, block, true)))
+        }
         _ => RowRuns::new(),
     }
 }

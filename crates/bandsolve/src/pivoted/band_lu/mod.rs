@@ -24,9 +24,10 @@ use crate::tuning;
 use bandsolve_kernel::band_copy::{BandCopy, CopyProgress};
 use bandsolve_kernel::band_rectangle::Rectangle;
 use bandsolve_kernel::memory::{Array, MemoryPool};
+use bandsolve_kernel::narrow_lu::{self, NarrowLu};
 use bandsolve_kernel::panel::{Largest, Update};
 use bandsolve_kernel::prefetch::Prefetcher;
-use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::scalar::{larger, peak};
 use bandsolve_kernel::{RealScalar, Scalar, Simd, window};
 
 /// A rectangle of a banded matrix, counted from the first or from the last row.
@@ -160,6 +161,10 @@ impl<T: Scalar> BandLu<T> {
         spike: &mut Spike<T>,
     ) -> Result<(Self, FactorFacts)> {
         let mut lu = Self::allocate(source.size, how)?;
+        if lu.is_narrow(source, how) && spike.rows() == 0 {
+            let facts = lu.eliminate_narrow(source);
+            return Ok((lu, facts));
+        }
         let mut progress = lu.begin(source, how.rule, spike);
         let (mut facts, mut growth) = (FactorFacts::default(), T::Real::ZERO);
         let pivots = lu.size.pivots;
@@ -189,14 +194,36 @@ impl<T: Scalar> BandLu<T> {
                 lu.follow(j..(j + step).min(lu.size.columns), Prefetcher::none());
             }
         }
-        let growth = growth.to_f64() / progress.largest.to_f64();
-        facts.growth = Some(growth).filter(|growth| pivots > 0 && growth.is_finite());
+        facts.growth = pivot_growth([progress.largest, growth]).filter(|_| pivots > 0);
         Ok((lu, facts))
+    }
+
+    /// Whether the matrix is eliminated row by row: as a whole, with scaled partial pivoting, and with few diagonals.
+    fn is_narrow(&self, source: &BandSource<'_, '_, T>, how: FactorOptions<'_, T::Real>) -> bool {
+        let RectangleSize { rows, columns, pivots, .. } = self.size;
+        let whole = rows == columns && pivots == rows && source.first == [0, 0] && !source.reversed;
+        whole && how.rule.is_usual() && self.has_few_diagonals()
+    }
+
+    /// Whether the matrix is real and has at most four diagonals on each side, whose columns are one after the other in memory.
+    fn has_few_diagonals(&self) -> bool {
+        let few = self.size.lower.max(self.size.upper) <= narrow_lu::MAX_WIDTH;
+        !T::COMPLEX && few && self.block == 1 && self.stride == self.fill + self.size.lower
+    }
+
+    fn eliminate_narrow(&mut self, source: &BandSource<'_, '_, T>) -> FactorFacts {
+        let (from, fill) = (source.rectangle(), self.fill);
+        debug_assert!(self.origin == fill);
+        let (to, inverse, exchange, scale) =
+            (&mut self.elements[..], &mut self.inverse[..], &mut self.exchange[..], &mut self.scale[..]);
+        let facts = NarrowLu { from, to, fill, inverse, exchange, scale }.run_on(self.simd);
+        let growth = pivot_growth(facts.largest).filter(|_| self.size.pivots > 0);
+        FactorFacts { singular: facts.singular, growth, boosted: 0 }
     }
 
     fn allocate(size: RectangleSize, how: FactorOptions<'_, T::Real>) -> Result<Self> {
         let fill = if how.rule.exchanges() { size.lower + size.upper } else { size.upper };
-        // Additional diagonals of zeros let the elimination stay in registers.
+        // Additional diagonals of zeros let sweeps, and the elimination of rectangles, stay in registers.
         let window = window::width::<T>(how.simd, size.lower, fill).filter(|_| how.rule.exchanges());
         let fill = window.unwrap_or(fill.min(size.columns.saturating_sub(1)));
         Self::with_layout(size, how, (fill, window, tuning::band_block(size.lower, fill), None))
@@ -332,8 +359,9 @@ impl<T: Scalar> BandLu<T> {
     }
 }
 
-fn larger<R: RealScalar>(a: R, b: R) -> R {
-    if b > a { b } else { a }
+/// The largest entry of U divided by that of the matrix.
+fn pivot_growth<R: RealScalar>([of_matrix, of_u]: [R; 2]) -> Option<f64> {
+    Some(of_u.to_f64() / of_matrix.to_f64()).filter(|growth| growth.is_finite())
 }
 
 /// The options of the decision, with scaled partial pivoting if it allows no row exchanges.
@@ -346,6 +374,7 @@ pub(crate) fn pivoted<R: RealScalar>(decision: &Decision) -> FactorOptions<'_, R
 
 #[cfg(test)]
 mod tests {
+    use super::{BandLu, BandSource, FactorOptions};
     use crate::Simd;
     use crate::{Banded, Determinant, Factor, Inspect, Method, Norm, Plan};
 
@@ -405,9 +434,38 @@ mod tests {
         assert!(2 * compared > all, "{compared} of {all}");
     }
 
+    /// A threshold that no entry reaches leads to the elimination column by column.
+    #[test]
+    fn elimination_by_rows_and_by_columns_agree() {
+        for (lower, upper) in [(0, 2), (1, 2), (2, 2), (3, 1), (3, 3), (4, 0), (1, 4), (4, 4)] {
+            for n in [1, 2, 3, 5, 9, 64, 300] {
+                let bands: Vec<f64> = (0..n * (lower + upper + 1)).map(|k| entry(k + 5 * n)).collect();
+                let a = Banded::new(n, lower, upper, &bands).unwrap();
+                let plan = Plan::new(a.shape()).method(Method::Pivoted);
+                let [by_rows, by_columns] = [0.0, 1e-300].map(|noise| {
+                    let decision = plan.clone().noise_threshold(noise).decision;
+                    BandLu::new(&BandSource::whole(&a), FactorOptions::new(&decision)).unwrap()
+                });
+                let context = format!("{lower} {upper} {n}");
+                let ((one, of_one), (two, of_two)) = (by_rows, by_columns);
+                assert!(*one.exchange == *two.exchange && *one.scale == *two.scale, "{context}");
+                assert_eq!(of_one.singular, of_two.singular, "{context}");
+                let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (1.0 + a.abs());
+                assert!(one.inverse.iter().zip(&*two.inverse).all(|(a, b)| close(*a, *b)), "{context}");
+                for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                    if i <= j + lower && j <= i + one.fill {
+                        let [a, b] = [&one, &two].map(|lu| lu.elements[lu.index(i, j)]);
+                        assert!(close(a, b), "{context}: {i} {j} {a} {b}");
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn reused_memory_changes_no_bit() {
-        for (n, lower, upper) in [(8000, 8, 8), (3000, 12, 13), (1500, 40, 30)] {
+        let narrow = [(600, 2, 2), (600, 3, 3), (601, 1, 4), (600, 4, 0), (600, 0, 3), (600, 4, 4)];
+        for (n, lower, upper) in narrow.into_iter().chain([(8000, 8, 8), (3000, 12, 13), (1500, 40, 30)]) {
             let matrix = |seed: usize| {
                 let bands = (0..n * (lower + upper + 1)).map(|k| entry(k + seed)).collect();
                 Banded::from_vec(n, lower, upper, bands).unwrap()
@@ -416,10 +474,18 @@ mod tests {
             for method in [Method::Pivoted, Method::Spike] {
                 let plan = Plan::new(first.shape()).method(method);
                 drop(plan.factor(&first).unwrap());
-                let again = plan.factor(&second).unwrap().solve(&rhs).unwrap().values;
-                let fresh =
-                    Plan::new(first.shape()).method(method).factor(&second).unwrap().solve(&rhs).unwrap().values;
-                assert!(again == fresh, "{n} {lower} {upper} {method:?}");
+                let again = plan.factor(&second).unwrap();
+                let fresh = Plan::new(first.shape()).method(method).factor(&second).unwrap();
+                for transposed in [false, true] {
+                    let [again, fresh] = [&again, &fresh].map(|factor| {
+                        let mut x = rhs.clone();
+                        match transposed {
+                            false => factor.solve_in_place(&mut x).map(|_| x),
+                            true => factor.solve_transpose_in_place(&mut x).map(|_| x),
+                        }
+                    });
+                    assert!(again == fresh, "{n} {lower} {upper} {method:?} {transposed}");
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ use super::BandLu;
 use crate::tuning;
 use bandsolve_kernel::columns::solve_unit_lower;
 use bandsolve_kernel::dense::Product;
+use bandsolve_kernel::narrow_lu::NarrowSolve;
 use bandsolve_kernel::panel::{Narrow, Sweep, exchange_rows};
 use bandsolve_kernel::prefetch::prefetch;
 use bandsolve_kernel::triangle::{SMALL, SmallSubstitution};
@@ -156,6 +157,9 @@ impl<T: Scalar> BandLu<T> {
     /// Solve A·x = x or Aᵀ·x = x for columns x of a square matrix that was factored as a whole.
     pub fn solve(&self, transposed: bool, x: &mut [T], window: &mut [T]) {
         let n = self.size.rows.max(1);
+        if !transposed && self.has_few_diagonals() {
+            return x.chunks_exact_mut(n).for_each(|x| self.solve_narrow(x));
+        }
         for x in x.chunks_mut(n * tuning::BAND_RHS) {
             let x = ViewMut::new(x, n, x.len() / n);
             let (scale, none) = (Some(&self.scale[..]), None);
@@ -163,6 +167,13 @@ impl<T: Scalar> BandLu<T> {
             let mut x = RhsColumns { x, reversed: false, offset: [0, 0], scale };
             self.solve_rows(transposed, &mut x, window);
         }
+    }
+
+    /// Solve A·x = x for one right-hand side, if the matrix has few diagonals.
+    fn solve_narrow(&self, x: &mut [T]) {
+        let Self { size, fill, elements, inverse, exchange, scale, .. } = self;
+        let (lower, upper, fill) = (size.lower, size.upper, *fill);
+        NarrowSolve { elements, lower, upper, fill, inverse, exchange, scale, x }.run_on(self.simd);
     }
 
     /// Do the work of [`solve`](Self::solve) for at most `BAND_RHS` columns.
