@@ -17,12 +17,15 @@ fn solve<T: Scalar>(factor: &dyn Factor<T>, op: Op, rhs: &[T]) -> (Vec<T>, Resul
     (x, report)
 }
 
+/// The backward error of x, from the operation, the right-hand side and x.
+type BackwardError<'a, T> = &'a dyn Fn(Op, &[T], &[T]) -> f64;
+
 /// Solve with every operation and number of right-hand sides, and compare each x with `error`, its backward error. Rows have at most `entries`
 /// entries. Returns how often 33 or more right-hand sides were solved on lanes. Matrices with small pivots leave them to the method.
 fn check<T: Scalar>(
     plan: &Plan,
     (lu, of_one_thread): (&AnyFactor<'_, T>, &AnyFactor<'_, T>),
-    (entries, error): (usize, &dyn Fn(Op, &[T], &[T]) -> f64),
+    (entries, error): (usize, BackwardError<'_, T>),
 ) -> usize {
     let mut on_lanes = 0;
     let random = &mut Random::new(2);
@@ -95,7 +98,7 @@ fn every_block<T: Scalar>() {
             let [sub, mut diag, sup] = [(); 3].map(|()| random_vec::<T>(block_rows * block * block, random));
             if block_rows > 30 {
                 let large = T::from_real(T::Real::from_f64(3.0 * block as f64));
-                let on_diagonal = |k: &usize| k % (block * block) % (block + 1) == 0;
+                let on_diagonal = |k: &usize| (k % (block * block)).is_multiple_of(block + 1);
                 (0..diag.len()).filter(on_diagonal).for_each(|k| diag[k] += large);
             }
             let arrays = [&sub, &diag, &sup];
