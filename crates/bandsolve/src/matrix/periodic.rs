@@ -50,12 +50,15 @@ impl RingOrder {
         self.position(i / self.block) * self.block + i % self.block
     }
 
-    /// The rows as runs in memory, with diagonal number `main` as the main one.
+    /// The rows as runs in memory, with diagonal number `main` as the main one. For shapes without a matrix, which no memory could hold, indices
+    /// are limited.
     pub fn runs(self, main: usize) -> RowRuns {
         let b = self.block;
+        let row = |place: usize| place.saturating_mul(b);
         let parts = [(0, self.half(), 2), (self.half(), self.n - self.half(), -2)];
         let run = |(start, len, step): (usize, usize, isize)| {
-            let line = BandRun::line(0, (start * b, 1), (self.position(start) * b, main), if b == 1 { len } else { b });
+            let line =
+                BandRun::line(0, (row(start), 1), (row(self.position(start)), main), if b == 1 { len } else { b });
             match b {
                 1 => BandRun { step_row: step, ..line },
                 _ => BandRun { outer: len, outer_stride: b, outer_row: step * b as isize, ..line },
