@@ -347,6 +347,7 @@ def test_ctrl_c_saves_the_state(tmp_path):
     saved(tmp_path, random_system(N, np.float64))
     program = textwrap.dedent("""
         import os, signal, bandsolve.out_of_core as o
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores the signal for programs in the background
         def progress(done, total):
             if done < 20_000:
                 os.kill(os.getpid(), signal.SIGINT)
