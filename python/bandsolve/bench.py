@@ -305,7 +305,8 @@ def main():
         rhs = rng.random(n)
         calls = [lambda: bandsolve.solve_banded((width, width), ab, rhs), lambda: solve_banded((width, width), ab, rhs)]
         line(f"solve_banded(({width}, {width}), ...), n = {n}", *times(calls, args.seconds), "the same")
-    if pentapy := open_pentapy():
+    pentapy = open_pentapy()
+    if pentapy:
         for n in (100, 1000, 10_000, 100_000, 1_000_000):
             ab, rhs = rng.uniform(-1, 1, (5, n)), rng.random(n)
             ab[2] += 5
@@ -338,7 +339,7 @@ def main():
 
     calls = [lambda: bandsolve.solve_batch(sub, diag, sup, rhs, padded=True), loop]
     line(f"solve_batch, {count} systems of {n} rows", *times(calls, args.seconds), "a loop of solve_banded")
-    batches_of_bands(count, n, args.seconds)
+    batches_of_bands(count, n, pentapy, args.seconds)
     batches_of_rings_and_blocks(args.seconds)
 
 
@@ -365,7 +366,7 @@ def many_columns(seconds):
         line(f"factors, 64 columns, n = {n}", in_f, theirs[1], "lapack.dgbtrs, order F")
 
 
-def batches_of_bands(count, n, seconds):
+def batches_of_bands(count, n, pentapy, seconds):
     """Pentadiagonal systems with a matrix each, one after the other and side by side in memory, compared with loops of SciPy and pentapy, and with
     SciPy's batch."""
     from scipy.linalg import solve_banded
@@ -389,7 +390,7 @@ def batches_of_bands(count, n, seconds):
     except ValueError:
         print("This SciPy solves no batches of bands: version 1.15 and later do")
     names = ["a loop of solve_banded", "solve_banded, as a batch"][:len(calls) - 3]
-    if pentapy := open_pentapy():
+    if pentapy:
         each = [by_pentapy(pentapy, a) for a in ab]
         calls.append(lambda: [solve(b) for solve, b in zip(each, rhs)])
         names.append("a loop of pentapy.solve")
