@@ -26,9 +26,9 @@ use super::band_form::{BandForm, BandRun, StoredAs};
 use super::blocks::BlockPivots;
 use super::blocks::panel_step::{PANEL_ROWS, PanelColumn, PanelStep};
 use super::lockstep::Shared;
-use super::prefetch::prefetch;
+use super::prefetch::{CACHE_LINE_BYTES, prefetch};
 use super::sweep::{Check, Least};
-use super::tile::{Scaling, Strides, copy_in, copy_out, vectors};
+use super::tile::{Scaling, Strides, copy_in, copy_out, load_vectors, store_vectors};
 use crate::job::kernel;
 use crate::lanes::PairedLanes;
 use crate::number::{Element, Lanes, MAX_LANES, Scalar, lanes_of};
@@ -102,7 +102,8 @@ const fn are_paired(lanes: usize) -> bool {
 fn tiles<T: Scalar>(simd: Simd, form: &BandForm<'_>, interleaved: bool) -> usize {
     let of_row = group::<T>(simd, form) * size_of::<T>();
     let most = TOGETHER_BYTES / (BandTileLayout::new(form).total * of_row);
-    if interleaved { (TOGETHER_ROW_BYTES / of_row).min(most).max(1) } else { 1 }
+    let of_line = (CACHE_LINE_BYTES / of_row).max(1);
+    if interleaved { ((TOGETHER_ROW_BYTES / of_row).min(most) / of_line * of_line).max(1) } else { 1 }
 }
 
 /// Number of reals of memory that a thread needs, for right-hand sides that are interleaved or not.
@@ -464,21 +465,21 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
     ) {
         let tiles = some.tiles(V::W);
         let mut done = 0;
-        if some.live == tiles * V::W && strides.vectors::<T, true>() {
+        if some.live == tiles * V::W && strides.vectors::<true>() {
             let together = 4 / Self::REALS;
             done = count / together * together;
             for i in (0..done).step_by(together) {
                 let at = from.wrapping_add(i * strides.row);
                 let places: [usize; 4] = core::array::from_fn(|k| if k < together { to.next() } else { 0 });
                 for t in 0..tiles {
-                    let (at, tile) = (at.wrapping_add(t * V::W * strides.lane).cast::<T::Real>(), self.number(t));
+                    let (at, tile) = (at.wrapping_add(t * V::W * strides.lane), self.number(t));
                     if strides.row != 1 {
                         for k in 0..together {
-                            prefetch(at.wrapping_add((AHEAD + k) * strides.row * Self::REALS));
+                            prefetch(at.wrapping_add((AHEAD + k) * strides.row));
                         }
                     }
                     // SAFETY: `solve` checked that the numbers of all lanes lie inside the array.
-                    let columns = unsafe { vectors::<V>((at, strides), Self::REALS) };
+                    let columns = unsafe { load_vectors::<T, V>((at, strides)) };
                     for (k, place) in places[..together].iter().enumerate() {
                         let element = T::Element::<V>::from_columns(&columns[k * Self::REALS..]);
                         tile.store(*place, entry::<T, V>(element, stored));
@@ -743,8 +744,9 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
                 self.number(t).at(place)
             };
             let step = run.stride * strides.row;
+            let to = Strides { row: step, ..strides };
             let mut done = 0;
-            if some.live == tiles * V::W && (Strides { row: step, ..strides }).vectors::<T, true>() {
+            if some.live == tiles * V::W && to.vectors::<true>() {
                 let together = 4 / Self::REALS;
                 done = run.count / together * together;
                 for (i, t) in (0..done).step_by(together).flat_map(|i| (0..tiles).map(move |t| (i, t))) {
@@ -752,14 +754,8 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const L: usize, const Q: usize, const 
                     unsafe {
                         let column = |k: usize| V::load(x(t, i + k / Self::REALS).add(k % Self::REALS * V::W));
                         let columns = [column(0), column(1), column(2), column(3)];
-                        let out = out.wrapping_add(i * step + t * V::W * strides.lane).cast::<T::Real>();
-                        if step == 1 {
-                            V::store_columns(columns, out, strides.lane * Self::REALS);
-                        } else {
-                            for (k, column) in columns.into_iter().enumerate() {
-                                column.store(out.add(k * step));
-                            }
-                        }
+                        let out = out.wrapping_add(i * step + t * V::W * strides.lane);
+                        store_vectors::<T, V>(columns, (out, to));
                     }
                 }
             }

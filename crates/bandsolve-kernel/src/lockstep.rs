@@ -1,8 +1,9 @@
 //! Batches solved in lockstep: each lane of a tile is a whole system.
 
 use super::Job;
+use super::prefetch::prefetch;
 use super::sweep::{Check, LanePivots, Least, PartitionEnds, TRIDIAGONAL_ENTRIES, rule};
-use super::tile::{ARRAYS, STAGED_ROWS, Scaling, Source, Strides, SweepOptions, TileRun, special};
+use super::tile::{ARRAYS, STAGED_ROWS, Scaling, Source, Strides, SweepOptions, TileRows, TileRun, special};
 use super::tile_runs::Workspace;
 use super::tile_sweep::TileSweep;
 use crate::job::kernel;
@@ -148,7 +149,8 @@ impl<T: Scalar> Workspace<'_, T> {
         let run = TileRun { plain, first: plain.arrays, last, tiles, m: n, step };
         let (errors, sizes) = (errors.as_mut_ptr(), sizes.as_mut_ptr());
         let spikes = spikes.map_or(core::ptr::null_mut(), |spikes| spikes.as_mut_ptr());
-        let ([tiles, pivot_rows], group) = (self.tiles_and_pivot_rows(n), self.tiles);
+        let [tiles, pivot_rows] = self.tiles_and_pivot_rows(n);
+        let group = if strides.row == 1 { 1 } else { self.tiles };
         let memory = [tiles, pivot_rows, spikes];
         Lockstep { run, memory, group, sweep, verify, out, errors, sizes }.run_on(self.simd)
     }
@@ -224,39 +226,45 @@ impl<T: Scalar> Lockstep<T> {
         }
     }
 
+    /// The memory of tile `k` of a group.
+    #[inline(always)]
+    fn tile<V: Lanes<Real = T::Real>>(&self, k: usize) -> TileRows<T::Real, 1> {
+        let len = self.run.m * (TRIDIAGONAL_ENTRIES + 1) * T::Element::<V>::REALS * V::W;
+        TileRows { base: self.memory[0].wrapping_add(k * len) }
+    }
+
     /// The sweep of tile `t` with its memory.
     #[inline(always)]
     fn work<V: Lanes<Real = T::Real>, const RULE: usize, const PERIODIC: bool>(
         &self,
         t: usize,
     ) -> TileSweep<V, 1, RULE, true, PERIODIC> {
-        let (m, [tiles, pivot_rows, spikes]) = (self.run.m, self.memory);
-        let tile = tiles.wrapping_add(t % self.group * m * 4 * T::Element::<V>::REALS * V::W);
-        TileSweep::new::<T::Element<V>>([tile, pivot_rows, spikes], m, LanePivots::new(&self.sweep.pivots))
+        let ([_, pivot_rows, spikes], tile) = (self.memory, self.tile::<V>(t % self.group).base);
+        TileSweep::new::<T::Element<V>>([tile, pivot_rows, spikes], self.run.m, LanePivots::new(&self.sweep.pivots))
     }
 
     /// Stage neighboring tiles row by row, so that adjacent memory is read consecutively.
     #[inline(always)]
     fn stage<V: Lanes<Real = T::Real>, const RULE: usize>(&self, tiles: Range<usize>) {
         let (m, scaled) = (self.run.m, self.sweep.scaling == Scaling::Rows);
-        // SAFETY: `solve_at` checked all arrays, and there is memory for this number of tiles.
+        let mut row = self.run.source(tiles.start);
+        // SAFETY: `solve_at` checked all arrays, and there is memory for this number of tiles. Tiles of a group lie side by side in the caller's arrays.
         unsafe {
-            for j in (0..m).step_by(STAGED_ROWS) {
-                for t in tiles.clone() {
-                    let mut source = self.run.source(t);
-                    for array in &mut source.arrays[..4] {
-                        *array = array.wrapping_add(j * source.strides.row);
+            for j in 0..m {
+                // One row at a time: with a power of two as the number of systems, all rows compete for the same places in the cache.
+                let mut source = row;
+                for k in 0..tiles.len() {
+                    for array in &source.arrays[..TRIDIAGONAL_ENTRIES + 1] {
+                        prefetch(array.wrapping_add(STAGED_ROWS * source.strides.row));
                     }
-                    let tile = self.work::<V, RULE, false>(t).tile.at::<V, T::Element<V>>(j);
-                    tile.stage::<T, V, true>(&source, (m, j, scaled));
+                    let tile = self.tile::<V>(k).at::<V, T::Element<V>>(j);
+                    tile.stage_side_by_side::<T, V>(&source, (m, j, scaled));
+                    source.advance::<1>(self.run.step);
                 }
+                row.advance::<1>(row.strides.row);
             }
-            for t in tiles {
-                let tile = self.work::<V, RULE, false>(t).tile;
-                tile.stage_rest::<T, V, true>(&self.run.source(t), m, scaled);
-                if !scaled {
-                    tile.scale_alike::<V, T::Element<V>>(m);
-                }
+            if !scaled {
+                (0..tiles.len()).for_each(|k| self.tile::<V>(k).scale_alike::<V, T::Element<V>>(m));
             }
         }
     }

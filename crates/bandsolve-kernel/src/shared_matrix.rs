@@ -17,6 +17,7 @@
 
 use super::Job;
 use super::lockstep::Shared;
+use super::prefetch::{CACHE_LINE_BYTES, prefetch};
 use super::sweep::{Check, Least, Row, TRIDIAGONAL_ENTRIES, check_row, each};
 use super::tile::{STAGED_ROWS, Strides};
 use crate::job::kernel;
@@ -25,6 +26,7 @@ use crate::rows::Rows;
 use crate::scalar::reciprocal;
 use crate::simd::Simd;
 use crate::stored_tiles::scaled;
+use crate::tuning::TOGETHER_ROW_BYTES;
 
 /// Number of vectors that are solved together.
 pub(crate) const TOGETHER: usize = 4;
@@ -136,9 +138,16 @@ pub(crate) fn vector_starts<const K: usize>(count: usize, lanes: usize, pairs: b
     each!(k < K, 0, (k / m * m * lanes).min(count - m * lanes) + k % m)
 }
 
-/// Number of reals of memory with which contiguous right-hand sides of n rows are transposed only twice.
-pub fn memory<T: Scalar>(simd: Simd, n: usize) -> usize {
-    2 * TOGETHER * n * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()
+/// Number of reals of memory with which right-hand sides of n rows are read only once: contiguous ones are transposed only twice, and interleaved ones are
+/// copied several groups at a time.
+pub fn memory<T: Scalar>(simd: Simd, n: usize, interleaved: bool) -> usize {
+    let columns = if interleaved { copied_columns::<T>(simd) } else { TOGETHER * T::lanes(simd) };
+    2 * n * columns * size_of::<T>() / size_of::<T::Real>()
+}
+
+/// Number of interleaved right-hand sides that are copied together: whole groups.
+fn copied_columns<T: Scalar>(simd: Simd) -> usize {
+    (TOGETHER_ROW_BYTES / size_of::<T>()).next_multiple_of(TOGETHER * T::lanes(simd))
 }
 
 /// Solve for all right-hand sides. x goes to `out` from entry `first` on, in the same layout. Returns whether an x is
@@ -162,7 +171,7 @@ pub fn solve<T: Scalar>(
     let end = (count - 1) * strides.lane + (n - 1) * strides.row + 1;
     assert!(rhs.len() >= end && first + end <= out.len);
     assert!(errors.len() == count && sizes.len() == count);
-    assert!(memory.is_empty() || memory.len() == self::memory::<T>(simd, n));
+    assert!(memory.is_empty() || memory.len() == self::memory::<T>(simd, n, strides.row != 1));
     let (rhs, out) = (rhs.as_ptr(), out.base.wrapping_add(first));
     SharedSubstitution { steps, border, conj, rhs, out, strides, count, errors, sizes, memory }.run_on(simd)
 }
@@ -188,36 +197,91 @@ pub(crate) type Group<E, const K: usize> = [E; K];
 impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
     type Output = bool;
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) -> bool {
-        let together = self.count.min(TOGETHER * V::W);
-        let pairs = T::COMPLEX && self.strides.row != 1;
-        let starts = vector_starts(together, V::W, pairs);
+    fn run<V: Lanes<Real = T::Real>>(mut self) -> bool {
+        let (n, count, strides) = (self.steps.len(), self.count, self.strides);
+        let (rhs, out) = (self.rhs, self.out);
+        if strides.row == 1 || self.memory.is_empty() {
+            return self.solve_columns::<V>(Columns { rhs, out, strides, first: 0, count });
+        }
+        let columns = self.memory.len() / (2 * n) * size_of::<T::Real>() / size_of::<T>();
+        let copied = self.memory.as_mut_ptr().cast::<T>();
+        let solved = copied.wrapping_add(n * columns);
+        let of_copy = Strides { lane: 1, row: columns };
         let mut large = false;
-        for first in (0..self.count).step_by(together) {
-            // The last group may overlap the group before, whose systems are then solved twice, with the same result.
-            let first = first.min(self.count - together);
+        for first in (0..count).step_by(columns) {
+            // The last columns may overlap those before, so that they fill a group. Some are then solved twice, with the same result.
+            let first = first.min(count - count.min(TOGETHER * V::W));
+            let count = columns.min(count - first);
+            let (from, to) = (rhs.wrapping_add(first), out.wrapping_add(first));
+            // SAFETY: there is memory for 2·n rows of `columns` scalars, and `solve` checked the arrays of the caller.
+            unsafe { copy_rows((from, strides.row), (copied, columns), [n, count]) }
+            large |= self.solve_columns::<V>(Columns { rhs: copied, out: solved, strides: of_copy, first, count });
+            // SAFETY: as above.
+            unsafe { copy_rows((solved, columns), (to, strides.row), [n, count]) }
+        }
+        large
+    }
+}
+
+/// Right-hand sides `first .. first + count`. The arrays begin with the first of them.
+struct Columns<T> {
+    rhs: *const T,
+    out: *mut T,
+    strides: Strides,
+    first: usize,
+    count: usize,
+}
+
+impl<T: Scalar> SharedSubstitution<'_, T> {
+    /// Solve for some columns, group by group. Returns whether an x is large.
+    #[inline(always)]
+    fn solve_columns<V: Lanes<Real = T::Real>>(&mut self, columns: Columns<T>) -> bool {
+        let Columns { rhs, out, strides, first, count } = columns;
+        let together = count.min(TOGETHER * V::W);
+        let pairs = T::COMPLEX && strides.row != 1;
+        let starts = vector_starts(together, V::W, pairs);
+        let buffer = if strides.row == 1 { &mut *self.memory } else { &mut [] };
+        let mut large = false;
+        for k in (0..count).step_by(together) {
+            // The last group may overlap the group before, as above.
+            let k = k.min(count - together);
             let group = SharedGroup::<'_, T> {
                 steps: self.steps,
                 border: self.border,
                 conj: self.conj,
-                rhs: self.rhs.wrapping_add(first * self.strides.lane),
-                out: self.out.wrapping_add(first * self.strides.lane),
-                strides: self.strides,
+                rhs: rhs.wrapping_add(k * strides.lane),
+                out: out.wrapping_add(k * strides.lane),
+                strides,
                 starts,
             };
             // SAFETY: `solve` checked that the group lies inside both arrays.
             let checks = unsafe {
-                match (self.memory.is_empty(), self.border.is_empty()) {
+                match (buffer.is_empty(), self.border.is_empty()) {
                     (true, true) => group.solve::<V, false, false>(core::ptr::null_mut()),
                     (true, false) => group.solve::<V, false, true>(core::ptr::null_mut()),
-                    (false, true) => group.solve::<V, true, false>(self.memory.as_mut_ptr()),
-                    (false, false) => group.solve::<V, true, true>(self.memory.as_mut_ptr()),
+                    (false, true) => group.solve::<V, true, false>(buffer.as_mut_ptr()),
+                    (false, false) => group.solve::<V, true, true>(buffer.as_mut_ptr()),
                 }
             };
-            let (errors, sizes) = (&mut self.errors[first..], &mut self.sizes[first..]);
+            let (errors, sizes) = (&mut self.errors[first + k..], &mut self.sizes[first + k..]);
             large |= put_checks(&checks, (&starts, pairs), TRIDIAGONAL_ENTRIES, [errors, sizes]);
         }
         large
+    }
+}
+
+/// Copy `n` rows of `count` scalars, which have these distances from one to the next.
+///
+/// # Safety
+/// All rows are readable and writable.
+#[inline(always)]
+unsafe fn copy_rows<T: Copy>((from, step): (*const T, usize), (to, to_step): (*mut T, usize), [n, count]: [usize; 2]) {
+    for j in 0..n {
+        let row = from.wrapping_add(j * step);
+        let ahead = row.wrapping_add(STAGED_ROWS * step).cast::<u8>();
+        (0..count * size_of::<T>()).step_by(CACHE_LINE_BYTES).for_each(|byte| prefetch(ahead.wrapping_add(byte)));
+        // SAFETY: the caller's promise.
+        unsafe { core::ptr::copy_nonoverlapping(row, to.wrapping_add(j * to_step), count) }
     }
 }
 

@@ -41,8 +41,8 @@ impl Strides {
     /// Whether blocks of rows can be loaded as vectors, along partitions or across them. This is always true unless
     /// `OPEN`.
     #[inline(always)]
-    pub fn vectors<T: Scalar, const OPEN: bool>(&self) -> bool {
-        !OPEN || self.row == 1 || (self.lane == 1 && !T::COMPLEX)
+    pub fn vectors<const OPEN: bool>(&self) -> bool {
+        !OPEN || self.row == 1 || self.lane == 1
     }
 }
 
@@ -71,6 +71,14 @@ impl<T> Source<T> {
         for k in 0..3 + R {
             self.arrays[k] = opaque(self.arrays[k].wrapping_add(row * STAGED_ROWS).cast_mut());
             self.ahead[k] = opaque(self.ahead[k].wrapping_add(ahead).cast_mut());
+        }
+    }
+
+    /// Move the first row of the block by `step` scalars.
+    #[inline(always)]
+    pub fn advance<const R: usize>(&mut self, step: usize) {
+        for array in &mut self.arrays[..3 + R] {
+            *array = array.wrapping_add(step);
         }
     }
 
@@ -109,7 +117,7 @@ impl<T: Scalar> TileRun<T> {
         let mut source = self.plain;
         // Rows that lie far apart can displace each other in the caches before the next tile needs them.
         let row = self.plain.strides.row;
-        let ahead = if row == 1 || T::COMPLEX { self.step } else { STAGED_ROWS * row };
+        let ahead = if row == 1 { self.step } else { STAGED_ROWS * row };
         for k in 0..ARRAYS {
             source.ahead[k] = self.plain.arrays[k].wrapping_add(t * self.step + ahead);
             source.arrays[k] = self.plain.arrays[k].wrapping_add(t * self.step);
@@ -206,7 +214,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         m: usize,
         scaled: bool,
     ) {
-        let first = if source.strides.vectors::<T, OPEN>() { m / STAGED_ROWS * STAGED_ROWS } else { 0 };
+        let first = if source.strides.vectors::<OPEN>() { m / STAGED_ROWS * STAGED_ROWS } else { 0 };
         for j in first..m {
             // SAFETY: the caller's promise.
             unsafe { self.stage_row::<T, V, OPEN>(source, (m, j, scaled)) }
@@ -227,7 +235,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         source: &Source<T>,
         (m, j, scaled): (usize, usize, bool),
     ) {
-        if j + STAGED_ROWS <= m && source.strides.vectors::<T, OPEN>() {
+        if j + STAGED_ROWS <= m && source.strides.vectors::<OPEN>() {
             for i in (0..STAGED_ROWS).step_by(STAGED_ROWS / T::Element::<V>::REALS) {
                 // SAFETY: the caller's promise.
                 unsafe { self.stage_vectors::<T, V, OPEN>(source, i, (m, j, scaled)) }
@@ -271,11 +279,11 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         let reals = T::Element::<V>::REALS;
         // With a constant stride, all addresses are constant offsets.
         let strides = if OPEN { source.strides } else { Strides::contiguous(m) };
-        let load = |k: usize| (source.arrays[k].wrapping_add(first * strides.row).cast::<X>(), strides);
+        let load = |k: usize| (source.arrays[k].wrapping_add(first * strides.row), strides);
         // SAFETY: the caller's promise.
         unsafe {
             let (sub, diag, sup) =
-                (vectors::<V>(load(0), reals), vectors::<V>(load(1), reals), vectors::<V>(load(2), reals));
+                (load_vectors::<T, V>(load(0)), load_vectors::<T, V>(load(1)), load_vectors::<T, V>(load(2)));
             let mut scales = [V::splat(X::ONE); STAGED_ROWS];
             for i in 0..STAGED_ROWS / reals {
                 let matrix = [
@@ -286,13 +294,35 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
                 scales[i] = self.put_matrix::<T, V, OPEN>(source, first + i, (m, j, scaled), matrix);
             }
             for r in 0..R {
-                let rhs = vectors::<V>(load(3 + r), reals);
+                let rhs = load_vectors::<T, V>(load(3 + r));
                 for i in 0..STAGED_ROWS / reals {
                     let x = T::Element::<V>::from_columns(&rhs[i * reals..]);
                     let x = if scaled { x.scale(scales[i]) } else { x };
                     x.store(self.array::<V, T::Element<V>>(first + i, 3 + r));
                 }
             }
+        }
+    }
+
+    /// Stage row `j` of `m`, the first row of the tile and of the source, for systems that lie side by side in memory.
+    ///
+    /// # Safety
+    /// The tile and the source have this row.
+    #[inline(always)]
+    pub unsafe fn stage_side_by_side<T: Scalar<Real = X>, V: Lanes<Real = X>>(
+        &self,
+        source: &Source<T>,
+        (m, j, scaled): (usize, usize, bool),
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let load = |k: usize| load_side_by_side::<T, V>(source.arrays[k]);
+            let scale = self.put_matrix::<T, V, true>(source, 0, (m, j, scaled), [load(0), load(1), load(2)]);
+            let rhs = each!(r < R, load(3), load(3 + r));
+            self.put_rhs::<V, T::Element<V>>(
+                0,
+                &each!(r < R, load(3), if scaled { rhs[r].scale(scale) } else { rhs[r] }),
+            );
         }
     }
 
@@ -387,7 +417,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         (m, j): (usize, usize),
         (out, strides): (*mut T, Strides),
     ) {
-        if j + STAGED_ROWS > m || !strides.vectors::<T, OPEN>() {
+        if j + STAGED_ROWS > m || !strides.vectors::<OPEN>() {
             return;
         }
         let reals = T::Element::<V>::REALS;
@@ -402,14 +432,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
                 } else {
                     [V::load(x), V::load(x.add(step)), V::load(x.add(2 * step)), V::load(x.add(3 * step))]
                 };
-                let out = out.add(i * strides.row).cast::<X>();
-                if strides.row == 1 {
-                    V::store_columns(columns, out, strides.lane * reals);
-                } else {
-                    for (k, column) in columns.into_iter().enumerate() {
-                        column.store(out.add(k * strides.row));
-                    }
-                }
+                store_vectors::<T, V>(columns, (out.add(i * strides.row), strides));
             }
         }
     }
@@ -425,7 +448,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         m: usize,
         (out, strides): (*mut T, Strides),
     ) {
-        let first = if strides.vectors::<T, OPEN>() { m / STAGED_ROWS * STAGED_ROWS } else { 0 };
+        let first = if strides.vectors::<OPEN>() { m / STAGED_ROWS * STAGED_ROWS } else { 0 };
         for j in first..m {
             // SAFETY: the caller's promise.
             unsafe {
@@ -436,16 +459,79 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
     }
 }
 
-/// Four vectors of an array, from `at` on. A contiguous source is transposed, an interleaved one is not.
+/// Four vectors of an array, from `at` on: four real rows or two complex ones. A contiguous source is transposed, an interleaved one is not.
+///
+/// # Safety
+/// The rows are readable in every lane, and `strides` are those of [`Strides::vectors`].
 #[inline(always)]
-pub(super) unsafe fn vectors<V: Lanes>((at, strides): (*const V::Real, Strides), reals: usize) -> [V; 4] {
+pub(super) unsafe fn load_vectors<T: Scalar, V: Lanes<Real = T::Real>>((at, strides): (*const T, Strides)) -> [V; 4] {
+    let reals = T::Element::<V>::REALS;
     // SAFETY: the caller's promise.
     unsafe {
         if strides.row == 1 {
-            V::load_columns(at, strides.lane * reals)
+            return V::load_columns(at.cast(), strides.lane * reals);
+        }
+        let row = |i: usize| load_side_by_side::<T, V>(at.add(i * strides.row)).columns();
+        if T::COMPLEX {
+            let ([a, b], [c, d]) = (row(0), row(1));
+            [a, b, c, d]
         } else {
-            let row = strides.row;
-            [V::load(at), V::load(at.add(row)), V::load(at.add(2 * row)), V::load(at.add(3 * row))]
+            [row(0)[0], row(1)[0], row(2)[0], row(3)[0]]
+        }
+    }
+}
+
+/// The inverse of [`load_vectors`].
+///
+/// # Safety
+/// As [`load_vectors`], with writable rows.
+#[inline(always)]
+pub(super) unsafe fn store_vectors<T: Scalar, V: Lanes<Real = T::Real>>(
+    columns: [V; 4],
+    (to, strides): (*mut T, Strides),
+) {
+    let reals = T::Element::<V>::REALS;
+    // SAFETY: the caller's promise.
+    unsafe {
+        if strides.row == 1 {
+            return V::store_columns(columns, to.cast(), strides.lane * reals);
+        }
+        for i in 0..STAGED_ROWS / reals {
+            store_side_by_side::<T, V>(T::Element::<V>::from_columns(&columns[i * reals..]), to.add(i * strides.row));
+        }
+    }
+}
+
+/// An element of scalars that lie side by side.
+///
+/// # Safety
+/// W scalars are readable from `at` on.
+#[inline(always)]
+pub(super) unsafe fn load_side_by_side<T: Scalar, V: Lanes<Real = T::Real>>(at: *const T) -> T::Element<V> {
+    let at = at.cast::<T::Real>();
+    // SAFETY: the caller's promise. A complex number is its real and its imaginary part.
+    unsafe {
+        let first = V::load(at);
+        let columns = if T::COMPLEX { first.deinterleave(V::load(at.add(V::W))) } else { [first; 2] };
+        T::Element::<V>::from_columns(&columns)
+    }
+}
+
+/// The inverse of [`load_side_by_side`].
+///
+/// # Safety
+/// W scalars are writable from `to` on.
+#[inline(always)]
+unsafe fn store_side_by_side<T: Scalar, V: Lanes<Real = T::Real>>(element: T::Element<V>, to: *mut T) {
+    let (to, [re, im]) = (to.cast::<T::Real>(), element.columns());
+    // SAFETY: as in `load_side_by_side`.
+    unsafe {
+        if T::COMPLEX {
+            let [low, high] = re.interleave(im);
+            low.store(to);
+            high.store(to.add(V::W));
+        } else {
+            re.store(to);
         }
     }
 }

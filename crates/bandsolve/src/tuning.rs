@@ -62,12 +62,6 @@ pub(crate) const FEW_SYSTEMS: usize = 4;
 /// cache.
 pub(crate) const LARGE_SYSTEM_BYTES: usize = 64 << 10;
 
-/// Number of tiles of an interleaved batch that are staged together, where a row of one is a part of a cache line.
-///
-/// Time in ns per row on one and on two threads (EPYC with AVX2) with 4, 8 and 16 tiles: 18, 11, 11 and 9.6, 7.6, 6.2 for 4096 systems of
-/// n = 256; 13, 10, 9 and 7.5, 5.4, 4.9 for 16 000 systems of n = 64; 16, 11.5, 11 and 11, 9.4, 9.3 for 300 systems of n = 4000.
-pub(crate) const TILES_TOGETHER: usize = 16;
-
 /// Number of bytes of a diagonal up to which an interleaved batch stays in the cache between two tiles. With AVX2, one tile after the other took
 /// 0.7 times as long as eight together for diagonals of 128 KiB, and 1.4 times as long for 1 MiB.
 pub(crate) const CACHED_ARRAY_BYTES: usize = 256 << 10;

@@ -18,6 +18,9 @@ fn all<V: Lanes>(input: &[V::Real; 8 * WIDEST]) -> Vec<V::Real> {
     vectors.extend([a.neg_mul_add_where(mask, b, c), a.swap_pairs(), V::splat(input[3]), V::splat(a.first())]);
     vectors.extend(a.recips());
     vectors.extend(a.interleave(b));
+    vectors.extend(a.deinterleave(b));
+    let [low, high] = a.interleave(b);
+    vectors.extend(low.deinterleave(high));
     // Moduli of numbers that are not NaN.
     let number = |v: V| v.max(V::splat(V::Real::ZERO)) - (-v).max(V::splat(V::Real::ONE));
     let (a_number, b_number) = (number(a), number(b));

@@ -20,10 +20,10 @@ use crate::plan::batch_banded::on_lanes;
 use crate::plan::{Factorize, Plan};
 use crate::tuning;
 use bandsolve_kernel::lockstep::{self, LockstepOptions, Shared, Systems};
-use bandsolve_kernel::prefetch::CACHE_LINE_BYTES;
 use bandsolve_kernel::shared_matrix::{self, SharedMatrixFactors, SharedSystems};
 use bandsolve_kernel::tile::SweepOptions;
 use bandsolve_kernel::tile_runs::{self, Workspace};
+use bandsolve_kernel::tuning::TOGETHER_ROW_BYTES;
 use bandsolve_kernel::{Scalar, by_type};
 use core::ops::Range;
 use std::borrow::Cow;
@@ -50,14 +50,15 @@ impl<T: Scalar> TridiagonalSystems<'_, T> {
         [tile_runs::memory::<T>(simd, n, 1, self.tiles()), spikes]
     }
 
-    /// Number of tiles that are staged together. In an interleaved batch, the rows of a tile lie far apart, but those of neighbouring tiles are
-    /// adjacent. If a row of a tile is a part of a cache line, the rest of the line would be lost before the next tile needs it, unless all
-    /// systems are in the cache.
+    /// Whether the rows of the systems are far apart in memory, and nothing of them stays in the cache until the next systems are solved.
+    fn is_scattered(&self) -> bool {
+        self.a.layout() == Layout::Interleaved
+            && self.a.count() * self.a.n() * size_of::<T>() > tuning::CACHED_ARRAY_BYTES
+    }
+
+    /// Number of tiles that are staged together, because their rows are adjacent in memory.
     fn tiles(&self) -> usize {
-        let a = &self.a;
-        let is_line = self.lanes() * size_of::<T>() >= CACHE_LINE_BYTES;
-        let is_cached = a.count() * a.n() * size_of::<T>() <= tuning::CACHED_ARRAY_BYTES;
-        if a.layout() == Layout::Contiguous || is_line || is_cached { 1 } else { tuning::TILES_TOGETHER }
+        if self.is_scattered() { (TOGETHER_ROW_BYTES / (self.lanes() * size_of::<T>())).max(1) } else { 1 }
     }
 
     /// The factors of a shared matrix. `None` if each system has its own, for options that need other pivots, and if a pivot is too small.
@@ -149,9 +150,10 @@ impl<T: Scalar> SystemsOnLanes<T> for TridiagonalSystems<'_, T> {
         if let Some(factors) = self.shared(op)? {
             let systems = SharedSystems { rhs: &rhs[first..], n, strides, count: span.len() };
             let matrix = (factors, T::COMPLEX && conj);
-            let buffer = shared_matrix::memory::<T>(options.sweep_simd(), n);
-            let contiguous = a.layout() == Layout::Contiguous && n <= tuning::SHARED_BUFFER_MAX_N;
-            let memory = if contiguous { &mut memory[..buffer] } else { &mut [] };
+            let interleaved = a.layout() == Layout::Interleaved;
+            let buffer = shared_matrix::memory::<T>(options.sweep_simd(), n, interleaved);
+            let is_copied = if interleaved { self.is_scattered() } else { n <= tuning::SHARED_BUFFER_MAX_N };
+            let memory = if is_copied { &mut memory[..buffer] } else { &mut [] };
             return Ok(shared_matrix::solve(
                 options.sweep_simd(),
                 matrix,
