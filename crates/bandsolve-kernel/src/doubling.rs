@@ -4,8 +4,8 @@
 //! that all rows have the same bits wherever they are cut.
 
 use crate::job::kernel;
-use crate::scalar::reciprocal;
-use crate::{Job, Lanes, Scalar};
+use crate::scalar::{peak, reciprocal};
+use crate::{Job, Lanes, RealScalar, Scalar};
 use core::ops::Range;
 
 /// Compute the rows of a level: `r = 1 / (1 − a c₋ − c a₊)`, `a′ = −r a a₋`, `c′ = −r c c₊`.
@@ -26,8 +26,14 @@ pub struct DoubleRows<'a, T: Scalar> {
 pub struct LevelFacts {
     /// Whether a pivot is zero.
     pub singular: bool,
-    /// Whether all a′ and c′ are zero.
+    /// Whether each a′ and c′ [is negligible](is_negligible).
     pub diagonal: bool,
+}
+
+/// Whether the coupling of a row with a unit diagonal to another row is negligible: without it, x changes by less than ε/2 times its largest element.
+#[inline(always)]
+pub fn is_negligible<T: Scalar>(coupling: T) -> bool {
+    peak(coupling) <= T::Real::EPSILON * T::Real::from_f64(0.125)
 }
 
 kernel!(DoubleRowsKernel: DoubleRows<'a> => LevelFacts);
@@ -97,7 +103,7 @@ impl<T: Scalar> DoubleRows<'_, T> {
             recip[i] = r;
             sub[i] = if ABOVE { -(r * (a[i] * a_above[i])) } else { T::ZERO };
             sup[i] = if BELOW { -(r * (c[i] * c_below[i])) } else { T::ZERO };
-            *coupled |= (ABOVE && sub[i] != T::ZERO) || (BELOW && sup[i] != T::ZERO);
+            *coupled |= (ABOVE && !is_negligible(sub[i])) || (BELOW && !is_negligible(sup[i]));
         }
     }
 }

@@ -8,7 +8,8 @@
 //! aᵢ′ = −rᵢ aᵢ aᵢ₋ₛ,   cᵢ′ = −rᵢ cᵢ cᵢ₊ₛ,   dᵢ′ = rᵢ (dᵢ − aᵢ dᵢ₋ₛ − cᵢ dᵢ₊ₛ)
 //! ```
 //!
-//! Entries beyond the ends count as zero. There is no substitution: after ⌈log₂ n⌉ levels, or as soon as all a and c are zero, d is x.
+//! Entries beyond the ends count as zero. There is no substitution: after ⌈log₂ n⌉ levels, or as soon as all a and c are at most ε/8, d is x.
+//! In a dominant matrix, their sizes are squared by each level.
 //! The multipliers of all levels would need n log n words. They are not stored: `solve` computes the levels again, once for all of its
 //! right-hand sides.
 //!
@@ -20,7 +21,7 @@ use crate::decision::Options;
 use crate::error::Result;
 use crate::memory::array;
 use crate::methods::stored::Elimination;
-use bandsolve_kernel::doubling::{DoubleRhs, DoubleRows, LevelFacts};
+use bandsolve_kernel::doubling::{DoubleRhs, DoubleRows, LevelFacts, is_negligible};
 use bandsolve_kernel::memory::MemoryPool;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::reciprocal;
@@ -110,18 +111,18 @@ impl<'a, T: Scalar> PcrLevel<'a, T> {
         });
     }
 
-    /// Whether the matrix is diagonal.
+    /// Whether the matrix is diagonal, except for negligible entries.
     fn is_diagonal(&self) -> bool {
-        self.sub.iter().chain(&*self.sup).all(|v| *v == T::ZERO)
+        self.sub.iter().chain(&*self.sup).all(|v| is_negligible(*v))
     }
 }
 
 impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
     const NEEDS_SCRATCH: bool = true;
 
-    fn new(rows: &Rows<'_, T>, options: &Options, _pool: &MemoryPool) -> Result<Self> {
+    fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self> {
         let (n, how) = (rows.n(), Spreading::new(rows.n(), options));
-        let of_level = || array(n, None);
+        let of_level = || array(n, Some(pool));
         let mut memory = [[of_level()?, of_level()?, of_level()?], [of_level()?, of_level()?, of_level()?]];
         let [mut fine, mut coarse] = memory.each_mut().map(|level| {
             let [sub, sup, recip] = level.each_mut().map(|array| &mut **array);
@@ -214,8 +215,8 @@ mod tests {
         assert_eq!([2, 3, 4, 5, 9].map(|n| levels(&vec![[1.0, 4.0, 1.0]; n])), [1, 2, 2, 3, 4]);
         assert_eq!(levels(&[[0.0, 4.0, 0.0]; 9]), 0);
         assert_eq!(levels(&[[0.0, 4.0, 1.0], [1.0, 4.0, 0.0], [0.0, 4.0, 1.0], [1.0, 4.0, 0.0]]), 1);
-        // After two levels, couplings of 1e-100 underflow to zero.
-        assert_eq!(levels(&[[1e-100, 1.0, 1e-100]; 1000]), 2);
+        // Couplings of 1e-100 are negligible, and those of 1e-10 after a level, which squares them.
+        assert_eq!([1e-100, 1e-10].map(|a| levels(&[[a, 1.0, a]; 1000])), [0, 1]);
     }
 
     #[test]
