@@ -102,8 +102,10 @@ const fn are_paired(lanes: usize) -> bool {
 fn tiles<T: Scalar>(simd: Simd, form: &BandForm<'_>, interleaved: bool) -> usize {
     let of_row = group::<T>(simd, form) * size_of::<T>();
     let most = TOGETHER_BYTES / (BandTileLayout::new(form).total * of_row);
+    let tiles = if interleaved { (TOGETHER_ROW_BYTES / of_row).min(most).max(1) } else { 1 };
+    // Whole cache lines.
     let of_line = (CACHE_LINE_BYTES / of_row).max(1);
-    if interleaved { ((TOGETHER_ROW_BYTES / of_row).min(most) / of_line * of_line).max(1) } else { 1 }
+    if tiles > of_line { tiles / of_line * of_line } else { tiles }
 }
 
 /// Number of reals of memory that a thread needs, for right-hand sides that are interleaved or not.

@@ -26,13 +26,13 @@ pub struct DoubleRows<'a, T: Scalar> {
 pub struct LevelFacts {
     /// Whether a pivot is zero.
     pub singular: bool,
-    /// Whether each a′ and c′ [is negligible](is_negligible).
+    /// Whether each a′ and c′ [is below ε/8](is_below_rounding).
     pub diagonal: bool,
 }
 
-/// Whether the coupling of a row with a unit diagonal to another row is negligible: without it, x changes by less than ε/2 times its largest element.
+/// Whether a coupling of a row with a unit diagonal is below ε/8. Without all such couplings, x changes by less than ε/2 times its largest element.
 #[inline(always)]
-pub fn is_negligible<T: Scalar>(coupling: T) -> bool {
+pub fn is_below_rounding<T: Scalar>(coupling: T) -> bool {
     peak(coupling) <= T::Real::EPSILON * T::Real::from_f64(0.125)
 }
 
@@ -103,7 +103,7 @@ impl<T: Scalar> DoubleRows<'_, T> {
             recip[i] = r;
             sub[i] = if ABOVE { -(r * (a[i] * a_above[i])) } else { T::ZERO };
             sup[i] = if BELOW { -(r * (c[i] * c_below[i])) } else { T::ZERO };
-            *coupled |= (ABOVE && !is_negligible(sub[i])) || (BELOW && !is_negligible(sup[i]));
+            *coupled |= (ABOVE && !is_below_rounding(sub[i])) || (BELOW && !is_below_rounding(sup[i]));
         }
     }
 }

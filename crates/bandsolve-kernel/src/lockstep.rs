@@ -86,6 +86,7 @@ impl<T: Scalar> Workspace<'_, T> {
         let Systems { n, strides, tiles, .. } = *systems;
         let lanes = self.lanes;
         let end = (tiles * lanes - 1) * strides.lane + (n - 1) * strides.row + 1;
+        assert!(strides.lane == 1 || strides.row == 1);
         assert!(systems.arrays.iter().all(|a| a.len() >= end) && first + end <= out.len);
         let arrays = systems.arrays.map(|a| a.as_ptr());
         self.solve_at(arrays, (n, strides, tiles), options, out.base.wrapping_add(first))
@@ -194,7 +195,7 @@ impl<T: Scalar> Lockstep<T> {
         for first in (0..self.run.tiles).step_by(self.group) {
             let tiles = first..self.run.tiles.min(first + self.group);
             if self.group > 1 {
-                self.stage::<V, RULE>(tiles.clone());
+                self.stage::<V>(tiles.clone());
             }
             for t in tiles.clone() {
                 let work = self.work::<V, RULE, PERIODIC>(t);
@@ -206,7 +207,7 @@ impl<T: Scalar> Lockstep<T> {
                 }
             }
             if self.group > 1 {
-                self.write::<V, RULE>(tiles);
+                self.write::<V>(tiles);
             }
         }
         large
@@ -245,7 +246,7 @@ impl<T: Scalar> Lockstep<T> {
 
     /// Stage neighboring tiles row by row, so that adjacent memory is read consecutively.
     #[inline(always)]
-    fn stage<V: Lanes<Real = T::Real>, const RULE: usize>(&self, tiles: Range<usize>) {
+    fn stage<V: Lanes<Real = T::Real>>(&self, tiles: Range<usize>) {
         let (m, scaled) = (self.run.m, self.sweep.scaling == Scaling::Rows);
         let mut row = self.run.source(tiles.start);
         // SAFETY: `solve_at` checked all arrays, and there is memory for this number of tiles. Tiles of a group lie side by side in the caller's arrays.
@@ -271,17 +272,19 @@ impl<T: Scalar> Lockstep<T> {
 
     /// Write x of neighboring tiles row by row.
     #[inline(always)]
-    fn write<V: Lanes<Real = T::Real>, const RULE: usize>(&self, tiles: Range<usize>) {
-        let to = |t: usize| ([self.out.wrapping_add(t * self.run.step)], self.run.plain.strides);
+    fn write<V: Lanes<Real = T::Real>>(&self, tiles: Range<usize>) {
+        let (m, strides) = (self.run.m, self.run.plain.strides);
+        let to = |k: usize| self.out.wrapping_add((tiles.start + k) * self.run.step);
         // SAFETY: `solve_at` checked all arrays.
         unsafe {
-            for j in (0..self.run.m).step_by(STAGED_ROWS) {
-                for t in tiles.clone() {
-                    self.work::<V, RULE, false>(t).write(j, to(t));
+            for j in (0..m).step_by(STAGED_ROWS) {
+                for k in 0..tiles.len() {
+                    let tile = self.tile::<V>(k).at::<V, T::Element<V>>(j);
+                    tile.write::<T, V, true>(0, (m, j), (to(k).wrapping_add(j * strides.row), strides));
                 }
             }
-            for t in tiles {
-                self.work::<V, RULE, false>(t).write_rest(to(t));
+            for k in 0..tiles.len() {
+                self.tile::<V>(k).write_rest::<T, V, true>(0, m, (to(k), strides));
             }
         }
     }

@@ -373,7 +373,8 @@ pub trait Lanes:
     /// The inverse of [`interleave`](Self::interleave): the lanes of even number of two vectors, and those of odd number.
     #[inline(always)]
     fn deinterleave(self, other: Self) -> [Self; 2] {
-        // Interleaving moves lane i of all 2·W to lane 2·i modulo 2·W − 1. The powers of two repeat after log₂ W + 1 times, so log₂ W times undo one.
+        const { assert!(Self::W.is_power_of_two()) };
+        // Interleaving moves lane i of all 2·W to lane 2·i modulo 2·W − 1, and the last one stays. After log₂ W + 1 times, every lane is where it was.
         let mut vectors = [self, other];
         for _ in 0..const { Self::W.ilog2() } {
             vectors = vectors[0].interleave(vectors[1]);

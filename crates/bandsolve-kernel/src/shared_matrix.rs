@@ -13,7 +13,7 @@
 //! the substitution upwards subtracts the last unknown with its coefficient in each row.
 //!
 //! Cost per row and right-hand side: 3 words read, 2 written, 17 flops with the verification. The factors are read once
-//! for four vectors.
+//! for four vectors. Interleaved right-hand sides beyond the cache are copied, several groups at a time, because each of their rows lies in pages of its own.
 
 use super::Job;
 use super::lockstep::Shared;
@@ -201,7 +201,7 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
         let (n, count, strides) = (self.steps.len(), self.count, self.strides);
         let (rhs, out) = (self.rhs, self.out);
         if strides.row == 1 || self.memory.is_empty() {
-            return self.solve_columns::<V>(Columns { rhs, out, strides, first: 0, count });
+            return self.solve_columns::<V>(SharedColumns { rhs, out, strides, first: 0, count });
         }
         let columns = self.memory.len() / (2 * n) * size_of::<T::Real>() / size_of::<T>();
         let copied = self.memory.as_mut_ptr().cast::<T>();
@@ -215,7 +215,8 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
             let (from, to) = (rhs.wrapping_add(first), out.wrapping_add(first));
             // SAFETY: there is memory for 2·n rows of `columns` scalars, and `solve` checked the arrays of the caller.
             unsafe { copy_rows((from, strides.row), (copied, columns), [n, count]) }
-            large |= self.solve_columns::<V>(Columns { rhs: copied, out: solved, strides: of_copy, first, count });
+            large |=
+                self.solve_columns::<V>(SharedColumns { rhs: copied, out: solved, strides: of_copy, first, count });
             // SAFETY: as above.
             unsafe { copy_rows((solved, columns), (to, strides.row), [n, count]) }
         }
@@ -224,7 +225,7 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
 }
 
 /// Right-hand sides `first .. first + count`. The arrays begin with the first of them.
-struct Columns<T> {
+struct SharedColumns<T> {
     rhs: *const T,
     out: *mut T,
     strides: Strides,
@@ -235,8 +236,8 @@ struct Columns<T> {
 impl<T: Scalar> SharedSubstitution<'_, T> {
     /// Solve for some columns, group by group. Returns whether an x is large.
     #[inline(always)]
-    fn solve_columns<V: Lanes<Real = T::Real>>(&mut self, columns: Columns<T>) -> bool {
-        let Columns { rhs, out, strides, first, count } = columns;
+    fn solve_columns<V: Lanes<Real = T::Real>>(&mut self, columns: SharedColumns<T>) -> bool {
+        let SharedColumns { rhs, out, strides, first, count } = columns;
         let together = count.min(TOGETHER * V::W);
         let pairs = T::COMPLEX && strides.row != 1;
         let starts = vector_starts(together, V::W, pairs);
@@ -254,7 +255,7 @@ impl<T: Scalar> SharedSubstitution<'_, T> {
                 strides,
                 starts,
             };
-            // SAFETY: `solve` checked that the group lies inside both arrays.
+            // SAFETY: the group lies inside both arrays: those of the caller, which `solve` checked, or copies of its rows.
             let checks = unsafe {
                 match (buffer.is_empty(), self.border.is_empty()) {
                     (true, true) => group.solve::<V, false, false>(core::ptr::null_mut()),
@@ -273,7 +274,7 @@ impl<T: Scalar> SharedSubstitution<'_, T> {
 /// Copy `n` rows of `count` scalars, which have these distances from one to the next.
 ///
 /// # Safety
-/// All rows are readable and writable.
+/// The rows of the source are readable, those of the target are writable, and they do not overlap.
 #[inline(always)]
 unsafe fn copy_rows<T: Copy>((from, step): (*const T, usize), (to, to_step): (*mut T, usize), [n, count]: [usize; 2]) {
     for j in 0..n {

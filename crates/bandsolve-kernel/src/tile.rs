@@ -318,11 +318,12 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         unsafe {
             let load = |k: usize| load_side_by_side::<T, V>(source.arrays[k]);
             let scale = self.put_matrix::<T, V, true>(source, 0, (m, j, scaled), [load(0), load(1), load(2)]);
-            let rhs = each!(r < R, load(3), load(3 + r));
-            self.put_rhs::<V, T::Element<V>>(
-                0,
-                &each!(r < R, load(3), if scaled { rhs[r].scale(scale) } else { rhs[r] }),
-            );
+            let of_row = |r: usize| if scaled { load(3 + r).scale(scale) } else { load(3 + r) };
+            let mut rhs = [of_row(0); R];
+            for r in 1..R {
+                rhs[r] = of_row(r);
+            }
+            self.put_rhs::<V, T::Element<V>>(0, &rhs);
         }
     }
 

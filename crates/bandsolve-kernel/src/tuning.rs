@@ -22,6 +22,16 @@ pub const BATCH_DIAGONALS: usize = 2 * SMALL_BLOCK_MAX - 1;
 /// for size 3, 230 and 229 ns for size 4. For larger blocks, the computation takes longer than the memory access.
 pub const PREFETCH_MAX_BLOCK: usize = 3;
 
+/// Number of bytes of a row that are copied together of an interleaved batch: of several tiles, or of right-hand sides of one matrix. Each row lies in pages
+/// of its own, and finding a page costs more than reading some of its lines.
+///
+/// Time in ns per row for 4096 systems of 256 rows with 2, 4 and 8 diagonals on each side (EPYC with AVX2, one thread): 17, 72 and 166 with 256 bytes and
+/// tiles of at most 256 KiB; 12, 50 and 114 with 1 MiB; 11, 49 and 112 with 512 bytes and 2 MiB; 10, 44 and 103 if the systems are contiguous. Tridiagonal
+/// ones, which had 512 bytes: 7.5 with 256, 7.2 with 512 and 1024. Not measured with AVX-512.
+pub const TOGETHER_ROW_BYTES: usize = 512;
+/// Maximum size of these tiles of bands, which are copied before the first one is solved: see above.
+pub(crate) const TOGETHER_BYTES: usize = 1 << 21;
+
 // The sizes below keep data in the first-level cache, or make a task much longer than its start. They have no recorded measurement.
 
 /// Number of reals of a copied part of A in a dense product C ← C − A·B. With a few columns of B, it fits in the first-level cache. A smaller A fits
@@ -35,11 +45,3 @@ pub(crate) const PREFETCH_FROM: usize = 16;
 pub(crate) const PREFETCH_COLUMNS: usize = 64;
 /// Number of elements per piece of a parallel permutation.
 pub(crate) const PERMUTED_PIECE: usize = 1 << 12;
-/// Number of bytes of a row of those tiles of a batch that are copied together, if rows are far apart in memory. Each row lies in pages of its own, and
-/// finding a page costs more than reading some of its lines.
-///
-/// Time in ns per row for 4096 systems of 256 rows with 2, 4 and 8 diagonals on each side (EPYC with AVX2, one thread): 17, 72 and 166 with 256 bytes and
-/// tiles of at most 256 KiB; 12, 50 and 114 with 1 MiB; 11, 49 and 112 with 512 bytes and 2 MiB; 10, 44 and 103 if the systems are contiguous.
-pub const TOGETHER_ROW_BYTES: usize = 512;
-/// Maximum size of these tiles. They are copied before the first one is solved, and fit in the cache.
-pub(crate) const TOGETHER_BYTES: usize = 1 << 21;

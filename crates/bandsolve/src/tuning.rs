@@ -63,8 +63,12 @@ pub(crate) const FEW_SYSTEMS: usize = 4;
 pub(crate) const LARGE_SYSTEM_BYTES: usize = 64 << 10;
 
 /// Number of bytes of a diagonal up to which an interleaved batch stays in the cache between two tiles. With AVX2, one tile after the other took
-/// 0.7 times as long as eight together for diagonals of 128 KiB, and 1.4 times as long for 1 MiB.
+/// 0.7 times as long as eight together for diagonals of 128 KiB, and 1.4 times as long for 1 MiB. Not measured with AVX-512 since tiles are staged row by row.
 pub(crate) const CACHED_ARRAY_BYTES: usize = 256 << 10;
+
+/// Maximum number of bytes of tiles that are staged together, and of copies of right-hand sides. Longer systems come one tile after the other, which takes less
+/// memory.
+pub(crate) const TOGETHER_MAX_BYTES: usize = 64 << 20;
 
 /// Bad partitions are repaired if at most one of this number is bad. Otherwise the whole system is refined.
 pub(crate) const REPAIR_ONE_OF: usize = 8;

@@ -19,11 +19,11 @@ fn all<V: Lanes>(input: &[V::Real; 8 * WIDEST]) -> Vec<V::Real> {
     vectors.extend(a.recips());
     vectors.extend(a.interleave(b));
     vectors.extend(a.deinterleave(b));
-    let [low, high] = a.interleave(b);
-    vectors.extend(low.deinterleave(high));
     // Moduli of numbers that are not NaN.
     let number = |v: V| v.max(V::splat(V::Real::ZERO)) - (-v).max(V::splat(V::Real::ONE));
     let (a_number, b_number) = (number(a), number(b));
+    let [low, high] = a_number.interleave(b_number);
+    assert_eq!(low.deinterleave(high).map(lanes_of), [a_number, b_number].map(lanes_of));
     let (take, pivot) = a_number.pivot(b_number);
     vectors.extend([a_number.abs_max(b_number), a_number.abs_min(b_number), pivot, V::select(take, c, d)]);
     vectors.extend([a_number.peak(), (a_number * c).total()]);

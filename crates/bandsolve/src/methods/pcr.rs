@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Entries beyond the ends count as zero. There is no substitution: after ⌈log₂ n⌉ levels, or as soon as all a and c are at most ε/8, d is x.
-//! In a dominant matrix, their sizes are squared by each level.
+//! In a strictly dominant matrix, each level roughly squares them.
 //! The multipliers of all levels would need n log n words. They are not stored: `solve` computes the levels again, once for all of its
 //! right-hand sides.
 //!
@@ -21,7 +21,7 @@ use crate::decision::Options;
 use crate::error::Result;
 use crate::memory::array;
 use crate::methods::stored::Elimination;
-use bandsolve_kernel::doubling::{DoubleRhs, DoubleRows, LevelFacts, is_negligible};
+use bandsolve_kernel::doubling::{DoubleRhs, DoubleRows, LevelFacts, is_below_rounding};
 use bandsolve_kernel::memory::MemoryPool;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::reciprocal;
@@ -38,7 +38,7 @@ use dyn_stack::{PodStack, StackReq};
 #[derive(Debug)]
 pub(crate) struct ParallelCyclicReduction {
     n: usize,
-    /// Number of levels until the rows are decoupled.
+    /// Number of levels until the rows are decoupled, up to rounding errors.
     levels: u32,
     how: Spreading,
     singular: bool,
@@ -113,7 +113,7 @@ impl<'a, T: Scalar> PcrLevel<'a, T> {
 
     /// Whether the matrix is diagonal, except for negligible entries.
     fn is_diagonal(&self) -> bool {
-        self.sub.iter().chain(&*self.sup).all(|v| is_negligible(*v))
+        self.sub.iter().chain(&*self.sup).all(|v| is_below_rounding(*v))
     }
 }
 

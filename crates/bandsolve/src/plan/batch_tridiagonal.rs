@@ -21,6 +21,7 @@ use crate::plan::{Factorize, Plan};
 use crate::tuning;
 use bandsolve_kernel::lockstep::{self, LockstepOptions, Shared, Systems};
 use bandsolve_kernel::shared_matrix::{self, SharedMatrixFactors, SharedSystems};
+use bandsolve_kernel::sweep::TRIDIAGONAL_ENTRIES;
 use bandsolve_kernel::tile::SweepOptions;
 use bandsolve_kernel::tile_runs::{self, Workspace};
 use bandsolve_kernel::tuning::TOGETHER_ROW_BYTES;
@@ -52,13 +53,25 @@ impl<T: Scalar> TridiagonalSystems<'_, T> {
 
     /// Whether the rows of the systems are far apart in memory, and nothing of them stays in the cache until the next systems are solved.
     fn is_scattered(&self) -> bool {
-        self.a.layout() == Layout::Interleaved
-            && self.a.count() * self.a.n() * size_of::<T>() > tuning::CACHED_ARRAY_BYTES
+        let bytes = self.a.count().saturating_mul(self.a.n()).saturating_mul(size_of::<T>());
+        self.a.layout() == Layout::Interleaved && bytes > tuning::CACHED_ARRAY_BYTES
     }
 
     /// Number of tiles that are staged together, because their rows are adjacent in memory.
     fn tiles(&self) -> usize {
-        if self.is_scattered() { (TOGETHER_ROW_BYTES / (self.lanes() * size_of::<T>())).max(1) } else { 1 }
+        let of_row = self.lanes() * size_of::<T>();
+        let most = tuning::TOGETHER_MAX_BYTES / (TRIDIAGONAL_ENTRIES + 1) / of_row / self.a.n().max(1);
+        let tiles = (TOGETHER_ROW_BYTES / of_row).min(most).min(self.a.count() / self.lanes());
+        if self.is_scattered() { tiles.max(1) } else { 1 }
+    }
+
+    /// Real numbers of memory per thread for copies of right-hand sides of a shared matrix, or 0 if they are not copied.
+    fn copies(&self) -> usize {
+        let (n, interleaved) = (self.a.n(), self.a.layout() == Layout::Interleaved);
+        let pays = if interleaved { self.is_scattered() } else { n <= tuning::SHARED_BUFFER_MAX_N };
+        let reals = shared_matrix::memory::<T>(self.options.sweep_simd(), n, interleaved);
+        let fits = reals * size_of::<T::Real>() <= tuning::TOGETHER_MAX_BYTES;
+        if self.a.is_shared() && pays && fits { reals } else { 0 }
     }
 
     /// The factors of a shared matrix. `None` if each system has its own, for options that need other pivots, and if a pivot is too small.
@@ -132,7 +145,7 @@ impl<T: Scalar> SystemsOnLanes<T> for TridiagonalSystems<'_, T> {
     }
 
     fn memory(&self) -> usize {
-        self.tiles_and_spikes().iter().sum()
+        self.tiles_and_spikes().iter().sum::<usize>().max(self.copies())
     }
 
     fn solve(
@@ -150,10 +163,7 @@ impl<T: Scalar> SystemsOnLanes<T> for TridiagonalSystems<'_, T> {
         if let Some(factors) = self.shared(op)? {
             let systems = SharedSystems { rhs: &rhs[first..], n, strides, count: span.len() };
             let matrix = (factors, T::COMPLEX && conj);
-            let interleaved = a.layout() == Layout::Interleaved;
-            let buffer = shared_matrix::memory::<T>(options.sweep_simd(), n, interleaved);
-            let is_copied = if interleaved { self.is_scattered() } else { n <= tuning::SHARED_BUFFER_MAX_N };
-            let memory = if is_copied { &mut memory[..buffer] } else { &mut [] };
+            let memory = &mut memory[..self.copies()];
             return Ok(shared_matrix::solve(
                 options.sweep_simd(),
                 matrix,
@@ -324,30 +334,38 @@ mod tests {
 
         /// x has the same bits in both orders, for batches beyond the cache, on one thread and on three.
         pub fn the_order_in_memory_does_not_matter<T: Scalar>() {
-            let (count, n) = (301, 300);
-            assert!(count * n * size_of::<T>() > tuning::CACHED_ARRAY_BYTES);
-            let mut rng = Rng(5);
-            let contiguous = [(); 4].map(|()| rng.scalars::<T>(count * n));
-            let interleaved =
-                contiguous.each_ref().map(|a| (0..count * n).map(|k| a[k % count * n + k / count]).collect::<Vec<T>>());
-            for (periodic, pivoting) in
-                [(false, Pivoting::ScaledPartial), (true, Pivoting::ScaledPartial), (false, Pivoting::Partial)]
-            {
-                let solve = |layout, [sub, diag, sup, rhs]: &[Vec<T>; 4], threads| {
-                    let a = match layout {
-                        Layout::Contiguous => TridiagonalBatch::contiguous(count, n, sub, diag, sup),
-                        Layout::Interleaved => TridiagonalBatch::interleaved(count, n, sub, diag, sup),
+            for (count, n) in [(301, 300), (303, 302), (22_001, 3), (66_001, 1)] {
+                assert!(count * n * size_of::<T>() > tuning::CACHED_ARRAY_BYTES);
+                let mut rng = Rng(5);
+                let contiguous = [(); 4].map(|()| rng.scalars::<T>(count * n));
+                let interleaved = contiguous
+                    .each_ref()
+                    .map(|a| (0..count * n).map(|k| a[k % count * n + k / count]).collect::<Vec<T>>());
+                for (periodic, pivoting) in
+                    [(false, Pivoting::ScaledPartial), (true, Pivoting::ScaledPartial), (false, Pivoting::Partial)]
+                {
+                    if periodic && n < 3 {
+                        continue;
+                    }
+                    let solve = |layout, [sub, diag, sup, rhs]: &[Vec<T>; 4], threads| {
+                        let a = match layout {
+                            Layout::Contiguous => TridiagonalBatch::contiguous(count, n, sub, diag, sup),
+                            Layout::Interleaved => TridiagonalBatch::interleaved(count, n, sub, diag, sup),
+                        };
+                        let a = if periodic { a.unwrap().periodic() } else { a.unwrap() };
+                        let plan = Plan::new(a.shape()).pivoting(pivoting).threads(threads);
+                        let mut x = vec![T::ZERO; count * n];
+                        plan.factor(&a).unwrap().solve_into(rhs, &mut x).unwrap();
+                        x
                     };
-                    let a = if periodic { a.unwrap().periodic() } else { a.unwrap() };
-                    let plan = Plan::new(a.shape()).pivoting(pivoting).threads(threads);
-                    let mut x = vec![T::ZERO; count * n];
-                    plan.factor(&a).unwrap().solve_into(rhs, &mut x).unwrap();
-                    x
-                };
-                let x = solve(Layout::Contiguous, &contiguous, 1);
-                for threads in [1, 3] {
-                    let y = solve(Layout::Interleaved, &interleaved, threads);
-                    assert!((0..count * n).all(|k| y[k] == x[k % count * n + k / count]), "{periodic} {pivoting:?}");
+                    let x = solve(Layout::Contiguous, &contiguous, 1);
+                    for threads in [1, 3] {
+                        let y = solve(Layout::Interleaved, &interleaved, threads);
+                        assert!(
+                            (0..count * n).all(|k| y[k] == x[k % count * n + k / count]),
+                            "{periodic} {pivoting:?}"
+                        );
+                    }
                 }
             }
         }
