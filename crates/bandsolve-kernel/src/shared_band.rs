@@ -16,9 +16,7 @@
 use super::Job;
 use super::band_form::BandRun;
 use super::lockstep::Shared;
-use super::shared_matrix::{
-    Group, SharedSystems, TOGETHER, least_count, load, put_checks, splat, store, vector_starts,
-};
+use super::shared_matrix::{Group, SharedSystems, TOGETHER, load, put_checks, splat, store, vector_starts};
 use super::sweep::{Check, each};
 use super::tile::{STAGED_ROWS, Strides};
 use crate::job::kernel;
@@ -102,7 +100,7 @@ pub fn solve<T: Scalar>(
 ) -> bool {
     let SharedSystems { rhs, n, strides, count } = systems;
     let SharedBandFactors { lower, upper, scales, sums, exchange, numbers } = factors;
-    assert!(n > 0 && count >= least_count::<T>(simd, strides.row != 1));
+    assert!(n > 0 && count >= T::lanes(simd));
     assert!(scales.len() == n && sums.len() == n && exchange.len() == n);
     assert!(numbers.len() == n * SharedBandFactors::<T>::stride(*lower, *upper));
     assert!(exchange.iter().enumerate().all(|(c, p)| *p as usize <= (*lower).min(n - 1 - c)));
@@ -151,8 +149,7 @@ impl<T: Scalar> SharedBandSubstitution<'_, T> {
     #[inline(always)]
     fn solve<V: Lanes<Real = T::Real>, const K: usize>(self) -> bool {
         let in_group = self.count.min(K * V::W);
-        let pairs = T::COMPLEX && self.strides.row != 1;
-        let starts = vector_starts::<K>(in_group, V::W, pairs);
+        let starts = vector_starts::<K>(in_group, V::W);
         let (block, tile, after) = tile(self.factors.n(), self.factors.lower, self.rows);
         let y = self.memory.as_mut_ptr();
         let reach = self.factors.q();
@@ -176,7 +173,7 @@ impl<T: Scalar> SharedBandSubstitution<'_, T> {
             // SAFETY: `solve` checked that the group lies inside both arrays, and the size of the memory.
             let checks = unsafe { group.solve::<V>(GroupRows::new(y), GroupRows::new(d)) };
             let (errors, sizes) = (&mut self.errors[first..], &mut self.sizes[first..]);
-            large |= put_checks(&checks, (&starts, pairs), reach + 1, [errors, sizes]);
+            large |= put_checks(&checks, &starts, reach + 1, [errors, sizes]);
         }
         large
     }

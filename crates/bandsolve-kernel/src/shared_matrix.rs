@@ -19,7 +19,7 @@ use super::Job;
 use super::lockstep::Shared;
 use super::prefetch::{CACHE_LINE_BYTES, prefetch};
 use super::sweep::{Check, Least, Row, TRIDIAGONAL_ENTRIES, check_row, each};
-use super::tile::{STAGED_ROWS, Strides};
+use super::tile::{STAGED_ROWS, Strides, load_side_by_side, store_side_by_side};
 use crate::job::kernel;
 use crate::number::{Element, Lanes, MAX_LANES, Machine, RealScalar, Scalar, lanes_of};
 use crate::rows::Rows;
@@ -115,13 +115,8 @@ pub struct SharedSystems<'a, T> {
     pub rhs: &'a [T],
     pub n: usize,
     pub strides: Strides,
-    /// Number of right-hand sides, at least [`least_count`].
+    /// Number of right-hand sides, at least that of the lanes of a vector.
     pub count: usize,
-}
-
-/// The smallest number of right-hand sides that the kernel solves. Vectors of interleaved complex numbers are loaded in pairs.
-pub fn least_count<T: Scalar>(simd: Simd, interleaved: bool) -> usize {
-    if T::COMPLEX && interleaved { 2 * T::lanes(simd) } else { T::lanes(simd) }
 }
 
 /// Number of right-hand sides that are solved together, of `count`.
@@ -132,10 +127,8 @@ pub fn group<T: Scalar>(simd: Simd, count: usize) -> usize {
 /// The first system of each vector of a group of `count` systems. If the group has fewer systems than the vectors have lanes, the last vectors
 /// overlap, and their common systems are solved more than once, with the same result.
 #[inline(always)]
-pub(crate) fn vector_starts<const K: usize>(count: usize, lanes: usize, pairs: bool) -> [usize; K] {
-    // Vectors that are loaded in pairs hold systems alternately, and begin with the first two.
-    let m = if pairs { 2 } else { 1 };
-    each!(k < K, 0, (k / m * m * lanes).min(count - m * lanes) + k % m)
+pub(crate) fn vector_starts<const K: usize>(count: usize, lanes: usize) -> [usize; K] {
+    each!(k < K, 0, (k * lanes).min(count - lanes))
 }
 
 /// Number of reals of memory with which right-hand sides of n rows are read only once: contiguous ones are transposed only twice, and interleaved ones are
@@ -165,7 +158,7 @@ pub fn solve<T: Scalar>(
 ) -> bool {
     let SharedSystems { rhs, n, strides, count } = systems;
     let SharedMatrixFactors { steps, border } = factors;
-    assert!(n > 0 && steps.len() == n && count >= least_count::<T>(simd, strides.row != 1));
+    assert!(n > 0 && steps.len() == n && count >= T::lanes(simd));
     assert!(border.is_empty() || border.len() == n);
     assert!(strides.lane == 1 || strides.row == 1);
     let end = (count - 1) * strides.lane + (n - 1) * strides.row + 1;
@@ -239,8 +232,7 @@ impl<T: Scalar> SharedSubstitution<'_, T> {
     fn solve_columns<V: Lanes<Real = T::Real>>(&mut self, columns: SharedColumns<T>) -> bool {
         let SharedColumns { rhs, out, strides, first, count } = columns;
         let together = count.min(TOGETHER * V::W);
-        let pairs = T::COMPLEX && strides.row != 1;
-        let starts = vector_starts(together, V::W, pairs);
+        let starts = vector_starts(together, V::W);
         let buffer = if strides.row == 1 { &mut *self.memory } else { &mut [] };
         let mut large = false;
         for k in (0..count).step_by(together) {
@@ -265,7 +257,7 @@ impl<T: Scalar> SharedSubstitution<'_, T> {
                 }
             };
             let (errors, sizes) = (&mut self.errors[first + k..], &mut self.sizes[first + k..]);
-            large |= put_checks(&checks, (&starts, pairs), TRIDIAGONAL_ENTRIES, [errors, sizes]);
+            large |= put_checks(&checks, &starts, TRIDIAGONAL_ENTRIES, [errors, sizes]);
         }
         large
     }
@@ -287,12 +279,10 @@ unsafe fn copy_rows<T: Copy>((from, step): (*const T, usize), (to, to_step): (*m
 }
 
 /// Write the errors and the sizes of large x of a group, for a matrix with this number of entries per row. Returns whether an x is large.
-///
-/// `pairs`: vectors that were loaded in pairs hold systems alternately.
 #[inline(always)]
 pub(crate) fn put_checks<V: Lanes, const K: usize>(
     checks: &[Check<V>; K],
-    (starts, pairs): (&[usize; K], bool),
+    starts: &[usize; K],
     entries: usize,
     [errors, sizes]: [&mut [V::Real]; 2],
 ) -> bool {
@@ -300,8 +290,7 @@ pub(crate) fn put_checks<V: Lanes, const K: usize>(
     for (start, check) in starts.iter().zip(checks) {
         let results = [check.judged_gap(&Least::new()), check.size_if_large(entries)].map(lanes_of);
         for lane in 0..V::W {
-            let at = start + if pairs { 2 * lane } else { lane };
-            (errors[at], sizes[at]) = (results[0][lane], results[1][lane]);
+            (errors[start + lane], sizes[start + lane]) = (results[0][lane], results[1][lane]);
             large |= results[1][lane] > V::Real::ZERO;
         }
     }
@@ -487,17 +476,9 @@ pub(crate) unsafe fn load<T: Scalar, V: Lanes<Real = T::Real>, const K: usize>(
     unsafe {
         if strides.row != 1 {
             for i in 0..rows {
-                let row = from.add((j + i) * strides.row).cast::<T::Real>();
-                for k in (0..K).step_by(reals) {
-                    let at = row.add(starts[k] * reals);
-                    if T::COMPLEX {
-                        // Four consecutive reals are two systems, of which each vector takes one.
-                        let columns = V::load_columns(at, 4);
-                        block[i][k] = T::Element::<V>::from_columns(&columns[..2]);
-                        block[i][k + 1] = T::Element::<V>::from_columns(&columns[2..]);
-                    } else {
-                        block[i][k] = T::Element::<V>::load(at);
-                    }
+                let row = from.add((j + i) * strides.row);
+                for k in 0..K {
+                    block[i][k] = load_side_by_side::<T, V>(row.add(starts[k]));
                 }
             }
             return block;
@@ -543,15 +524,9 @@ pub(crate) unsafe fn store<T: Scalar, V: Lanes<Real = T::Real>, const K: usize>(
     unsafe {
         if strides.row != 1 {
             for i in 0..rows {
-                let row = to.add((j + i) * strides.row).cast::<T::Real>();
-                for k in (0..K).step_by(reals) {
-                    let at = row.add(starts[k] * reals);
-                    if T::COMPLEX {
-                        let ([a, b], [c, d]) = (block[i][k].columns(), block[i][k + 1].columns());
-                        V::store_columns([a, b, c, d], at, 4);
-                    } else {
-                        block[i][k].store(at);
-                    }
+                let row = to.add((j + i) * strides.row);
+                for k in 0..K {
+                    store_side_by_side::<T, V>(block[i][k], row.add(starts[k]));
                 }
             }
             return;

@@ -523,7 +523,7 @@ pub(super) unsafe fn load_side_by_side<T: Scalar, V: Lanes<Real = T::Real>>(at: 
 /// # Safety
 /// W scalars are writable from `to` on.
 #[inline(always)]
-unsafe fn store_side_by_side<T: Scalar, V: Lanes<Real = T::Real>>(element: T::Element<V>, to: *mut T) {
+pub(super) unsafe fn store_side_by_side<T: Scalar, V: Lanes<Real = T::Real>>(element: T::Element<V>, to: *mut T) {
     let (to, [re, im]) = (to.cast::<T::Real>(), element.columns());
     // SAFETY: as in `load_side_by_side`.
     unsafe {

@@ -12,7 +12,7 @@ use crate::pivoted::band_lu::{BandLu, BandSource, FactorOptions, FactorsByRows};
 use crate::tuning;
 use bandsolve_kernel::lockstep::Shared;
 use bandsolve_kernel::shared_band::{self, SharedBandFactors};
-use bandsolve_kernel::shared_matrix::{SharedSystems, least_count};
+use bandsolve_kernel::shared_matrix::SharedSystems;
 use bandsolve_kernel::spread::{group_spans, spread};
 use bandsolve_kernel::sweep::{COMPLEX_SLACK, bound};
 use bandsolve_kernel::tile::Strides;
@@ -84,7 +84,7 @@ fn rows(decision: &Decision) -> RowRuns {
 /// Number of threads, and the scratch of each in reals. `None` if the right-hand sides are too few.
 fn tasks<T: Scalar>(decision: &Decision, n_rhs: usize) -> Option<(usize, usize)> {
     let (lower, upper) = widths(decision)?;
-    let (options, n, lanes) = (&decision.options, decision.shape.n(), least_count::<T>(decision.options.simd, false));
+    let (options, n, lanes) = (&decision.options, decision.shape.n(), T::lanes(decision.options.simd));
     // The factors take at most twice as much memory as the right-hand sides and x. Other methods than `pivoted` use all threads also for few
     // right-hand sides, and only two full vectors are faster.
     let of_factors = SharedBandFactors::<T>::stride(lower, upper);
@@ -150,7 +150,7 @@ impl<T: Scalar, A: NarrowBand<T>> ManyRhs<T, A> for BandOnLanes<T> {
         let conj = T::COMPLEX && op == Op::ConjTranspose;
         let (out, rows) = (&Shared::new(x), &rows(&self.decision)[..]);
         let (mut errors_left, mut sizes_left) = (&mut *errors, &mut *sizes);
-        let spans = group_spans(n_rhs, (least_count::<T>(simd, false), true), threads);
+        let spans = group_spans(n_rhs, (T::lanes(simd), true), threads);
         let parts = memory.chunks_exact_mut(of_thread).zip(spans).map(|(buffer, span)| {
             let (of_errors, of_sizes);
             (of_errors, errors_left) = core::mem::take(&mut errors_left).split_at_mut(span.len());

@@ -86,14 +86,13 @@ impl<'m, T: Scalar> BandedSystems<'m, T> {
         factor.solve_into_with(op, d, x, PodStack::new(&mut memory)).map(SystemOutcome::Solved)
     }
 
-    /// The smallest number of systems that are solved with the factors of one matrix.
-    fn least_count(&self) -> usize {
-        shared_matrix::least_count::<T>(self.options.sweep_simd(), self.a.layout() == Layout::Interleaved)
+    fn lanes(&self) -> usize {
+        T::lanes(self.options.sweep_simd())
     }
 
     /// Whether the factors of one matrix may serve all systems.
     fn may_share(&self) -> bool {
-        let enough = self.a.count() >= self.least_count();
+        let enough = self.a.count() >= self.lanes();
         self.a.is_shared() && enough && self.options.has_usual_pivots()
     }
 
@@ -197,7 +196,7 @@ impl<T: Scalar> SystemsOnLanes<T> for BandedSystems<'_, T> {
         let (first, system) = (a.index(span.start, 0), a.system_stride());
         let strides = a.layout().strides((a.count(), a.n()));
         // Memory for the factors may have become free since `group` was called.
-        if let Some(factors) = self.shared(op)?.filter(|_| span.len() >= self.least_count()) {
+        if let Some(factors) = self.shared(op)?.filter(|_| span.len() >= self.lanes()) {
             let systems = SharedSystems { rhs: &rhs[first..], n: a.n(), strides, count: span.len() };
             let matrix = (factors, T::COMPLEX && op == Op::ConjTranspose, self.ring());
             return Ok(shared_band::solve(options.sweep_simd(), matrix, systems, (out, first), (found, memory)));

@@ -78,8 +78,7 @@ impl<T: Scalar> TridiagonalSystems<'_, T> {
     fn shared(&self, op: Op) -> Result<Option<&SharedMatrixFactors<T>>> {
         let options = &self.options;
         let usual = options.has_usual_pivots() && self.a.is_periodic() == self.a.has_corners();
-        let interleaved = self.a.layout() == Layout::Interleaved;
-        let enough = self.a.count() >= shared_matrix::least_count::<T>(options.sweep_simd(), interleaved);
+        let enough = self.a.count() >= self.lanes();
         if !self.a.is_shared() || !usual || !enough {
             return Ok(None);
         }
@@ -291,7 +290,7 @@ mod tests {
         /// it lies in the batch.
         pub fn one_matrix_for_all_systems<T: Scalar>() {
             let mut rng = Rng(3);
-            let least = shared_matrix::least_count::<T>(crate::Simd::detect(), true);
+            let least = T::lanes(crate::Simd::detect());
             for count in [1, least - 1, least, least + 1, 3 * least + 5, 20_000 / 13] {
                 for n in [1, 2, 3, 4, 5, 7, 8, 13, 101] {
                     let [sub, diag, sup] = [(); 3].map(|()| rng.scalars::<T>(n));
