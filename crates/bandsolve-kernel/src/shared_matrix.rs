@@ -134,13 +134,14 @@ pub(crate) fn vector_starts<const K: usize>(count: usize, lanes: usize) -> [usiz
 /// Number of reals of memory with which right-hand sides of n rows are read only once: contiguous ones are transposed only twice, and interleaved ones are
 /// copied several groups at a time.
 pub fn memory<T: Scalar>(simd: Simd, n: usize, interleaved: bool) -> usize {
-    let columns = if interleaved { copied_columns::<T>(simd) } else { TOGETHER * T::lanes(simd) };
+    let lanes = T::lanes(simd);
+    let columns = if interleaved { copied_columns::<T>(lanes) } else { TOGETHER * lanes };
     2 * n * columns * size_of::<T>() / size_of::<T::Real>()
 }
 
 /// Number of interleaved right-hand sides that are copied together: whole groups.
-fn copied_columns<T: Scalar>(simd: Simd) -> usize {
-    (TOGETHER_ROW_BYTES / size_of::<T>()).next_multiple_of(TOGETHER * T::lanes(simd))
+fn copied_columns<T: Scalar>(lanes: usize) -> usize {
+    (TOGETHER_ROW_BYTES / size_of::<T>()).next_multiple_of(TOGETHER * lanes)
 }
 
 /// Solve for all right-hand sides. x goes to `out` from entry `first` on, in the same layout. Returns whether an x is
@@ -196,7 +197,7 @@ impl<T: Scalar> Job<T> for SharedSubstitution<'_, T> {
         if strides.row == 1 || self.memory.is_empty() {
             return self.solve_columns::<V>(SharedColumns { rhs, out, strides, first: 0, count });
         }
-        let columns = self.memory.len() / (2 * n) * size_of::<T::Real>() / size_of::<T>();
+        let columns = copied_columns::<T>(V::W);
         let copied = self.memory.as_mut_ptr().cast::<T>();
         let solved = copied.wrapping_add(n * columns);
         let of_copy = Strides { lane: 1, row: columns };

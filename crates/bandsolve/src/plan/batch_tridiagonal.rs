@@ -331,40 +331,38 @@ mod tests {
             }
         }
 
-        /// x has the same bits in both orders, for batches beyond the cache, on one thread and on three.
         pub fn the_order_in_memory_does_not_matter<T: Scalar>() {
-            for (count, n) in [(301, 300), (303, 302), (22_001, 3), (66_001, 1)] {
-                assert!(count * n * size_of::<T>() > tuning::CACHED_ARRAY_BYTES);
-                let mut rng = Rng(5);
-                let contiguous = [(); 4].map(|()| rng.scalars::<T>(count * n));
-                let interleaved = contiguous
-                    .each_ref()
-                    .map(|a| (0..count * n).map(|k| a[k % count * n + k / count]).collect::<Vec<T>>());
-                for (periodic, pivoting) in
-                    [(false, Pivoting::ScaledPartial), (true, Pivoting::ScaledPartial), (false, Pivoting::Partial)]
-                {
-                    if periodic && n < 3 {
-                        continue;
-                    }
-                    let solve = |layout, [sub, diag, sup, rhs]: &[Vec<T>; 4], threads| {
-                        let a = match layout {
-                            Layout::Contiguous => TridiagonalBatch::contiguous(count, n, sub, diag, sup),
-                            Layout::Interleaved => TridiagonalBatch::interleaved(count, n, sub, diag, sup),
-                        };
-                        let a = if periodic { a.unwrap().periodic() } else { a.unwrap() };
-                        let plan = Plan::new(a.shape()).pivoting(pivoting).threads(threads);
-                        let mut x = vec![T::ZERO; count * n];
-                        plan.factor(&a).unwrap().solve_into(rhs, &mut x).unwrap();
-                        x
+            [(301, 300), (303, 302), (22_001, 3), (66_001, 1)].into_iter().for_each(both_orders_agree::<T>);
+        }
+
+        /// x has the same bits in both orders, for batches beyond the cache, on one thread and on three.
+        fn both_orders_agree<T: Scalar>((count, n): (usize, usize)) {
+            assert!(count * n * size_of::<T>() > tuning::CACHED_ARRAY_BYTES);
+            let mut rng = Rng(5);
+            let contiguous = [(); 4].map(|()| rng.scalars::<T>(count * n));
+            let interleaved =
+                contiguous.each_ref().map(|a| (0..count * n).map(|k| a[k % count * n + k / count]).collect::<Vec<T>>());
+            for (periodic, pivoting) in
+                [(false, Pivoting::ScaledPartial), (true, Pivoting::ScaledPartial), (false, Pivoting::Partial)]
+            {
+                if periodic && n < 3 {
+                    continue;
+                }
+                let solve = |layout, [sub, diag, sup, rhs]: &[Vec<T>; 4], threads| {
+                    let a = match layout {
+                        Layout::Contiguous => TridiagonalBatch::contiguous(count, n, sub, diag, sup),
+                        Layout::Interleaved => TridiagonalBatch::interleaved(count, n, sub, diag, sup),
                     };
-                    let x = solve(Layout::Contiguous, &contiguous, 1);
-                    for threads in [1, 3] {
-                        let y = solve(Layout::Interleaved, &interleaved, threads);
-                        assert!(
-                            (0..count * n).all(|k| y[k] == x[k % count * n + k / count]),
-                            "{periodic} {pivoting:?}"
-                        );
-                    }
+                    let a = if periodic { a.unwrap().periodic() } else { a.unwrap() };
+                    let plan = Plan::new(a.shape()).pivoting(pivoting).threads(threads);
+                    let mut x = vec![T::ZERO; count * n];
+                    plan.factor(&a).unwrap().solve_into(rhs, &mut x).unwrap();
+                    x
+                };
+                let x = solve(Layout::Contiguous, &contiguous, 1);
+                for threads in [1, 3] {
+                    let y = solve(Layout::Interleaved, &interleaved, threads);
+                    assert!((0..count * n).all(|k| y[k] == x[k % count * n + k / count]), "{periodic} {pivoting:?}");
                 }
             }
         }
