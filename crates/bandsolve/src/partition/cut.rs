@@ -42,6 +42,12 @@ impl Cut {
         if p < self.full { self.start(p + 1) } else { self.rows() }
     }
 
+    /// The partitions `parts` as those of a system of their own.
+    pub fn section(&self, parts: &Range<usize>) -> Self {
+        let tail = if parts.end > self.full { self.tail } else { 0 };
+        Self { m: self.m, full: parts.end.min(self.full) - parts.start, tail }
+    }
+
     pub fn rows(&self) -> usize {
         self.full * self.m + self.tail
     }

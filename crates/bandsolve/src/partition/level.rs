@@ -56,8 +56,9 @@ pub(crate) enum LevelJob<'a, T: Scalar> {
 
 /// The unknowns of some partitions, and the data from which they are computed.
 pub(crate) struct Unknowns<'a, T: Scalar> {
-    /// Solution of the coarse system. For scalars, it has one additional unknown at each end.
+    /// Solution of the coarse system, from this partition on. For scalars, it has one additional unknown at each end.
     pub coarse: Columns<'a, T>,
+    pub first: usize,
     /// Lower bounds of ‖x‖∞.
     pub x_max: [T::Real; MAX_RHS],
     pub stream: bool,
@@ -79,11 +80,11 @@ impl<T: Scalar> LevelJob<'_, T> {
                 let others = CoarseRows { sub: sub.1, diag: diag.1, sup: sup.1, rhs: rhs.1 };
                 (LevelJob::Reduce(first), LevelJob::Reduce(others))
             }
-            LevelJob::Substitute(Unknowns { coarse, x_max, stream, gaps, x }) => {
+            LevelJob::Substitute(Unknowns { coarse, first, x_max, stream, gaps, x }) => {
                 let (x, gaps) = (split_columns(x, parts * m * block), split_columns(gaps, parts));
-                let first = Unknowns { coarse, x_max, stream, gaps: gaps.0, x: x.0 };
-                let others = Unknowns { coarse, x_max, stream, gaps: gaps.1, x: x.1 };
-                (LevelJob::Substitute(first), LevelJob::Substitute(others))
+                let front = Unknowns { coarse, first, x_max, stream, gaps: gaps.0, x: x.0 };
+                let others = Unknowns { coarse, first, x_max, stream, gaps: gaps.1, x: x.1 };
+                (LevelJob::Substitute(front), LevelJob::Substitute(others))
             }
         }
     }
@@ -137,8 +138,9 @@ impl<T: Scalar> Share<'_, T> {
                 let suspect = work.reduce(rows, rhs, span, how, [sub, diag, sup, a, b, c, d]);
                 [CheckResult { suspect, ..CheckResult::default() }; MAX_RHS]
             }
-            LevelJob::Substitute(Unknowns { coarse, x_max, stream, gaps, x }) => {
-                let coarse = cut_out(coarse, 2 * part..2 * (part + span.partitions()) + 2, n_rhs);
+            LevelJob::Substitute(Unknowns { coarse, first, x_max, stream, gaps, x }) => {
+                let from = part - *first;
+                let coarse = cut_out(coarse, 2 * from..2 * (from + span.partitions()) + 2, n_rhs);
                 let x = cut_out_mut(x, places.start - base..places.end - base);
                 let target = Target { coarse, x, gaps: cut_out_mut(gaps, local), x_max: *x_max, stream: *stream };
                 work.substitute(rows, self.rhs.map(|rhs| cut_out(&rhs, places, n_rhs)), span, how, target)
@@ -233,7 +235,7 @@ pub(crate) fn solve_level<T: Scalar>(
     let x_max = coarse.map(|column| if verify { size_below(column) } else { T::Real::ZERO });
     // The kernels of blocks have no stores that bypass the caches.
     let stream = blocks.is_none() && 5 * size_of::<T>() * rows > tuning::STREAM_MIN_BYTES;
-    let job = LevelJob::Substitute(Unknowns { coarse, x_max, stream, gaps, x });
+    let job = LevelJob::Substitute(Unknowns { coarse, first: 0, x_max, stream, gaps, x });
     let mut checks = Share { level, rhs, parts, job, memory }.parallel(threads);
     // Pivots depend on the matrix alone, so `suspect` is the same for all columns.
     let small = checks[0].suspect | reduced.suspect;

@@ -7,6 +7,7 @@ pub(crate) mod cut;
 pub(crate) mod driver;
 pub(crate) mod level;
 pub(crate) mod level_matrix;
+mod one_pass;
 pub(crate) mod partitioned;
 pub(crate) mod repair;
 mod scalars;

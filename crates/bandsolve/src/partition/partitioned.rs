@@ -31,8 +31,9 @@ use crate::error::Result;
 use crate::method::Method;
 use crate::partition::cut::{ALIGN, columns, columns_mut};
 use crate::partition::driver::{self, ByPartitions};
-use crate::partition::level::{LevelColumns, solve_level};
+use crate::partition::level::{CheckResults, LevelColumns, solve_level};
 use crate::partition::level_matrix::{Finer, LevelMatrix};
+use crate::partition::one_pass::{self, Pieces};
 use crate::partition::repair::{Windows, repair_partitions};
 use crate::partition::settings::{LevelSize, Settings};
 pub(crate) use crate::partition::settings::{Scheme, Truncation};
@@ -83,9 +84,11 @@ pub(crate) fn scratch<T: Scalar>(options: &Options, scheme: Scheme, size: LevelS
     if size.blocks.is_none() {
         // Left-over columns are solved one by one, with tiles of another size.
         let memory = settings.tile_memory::<T>(rows, group_size).max(settings.tile_memory::<T>(rows, 1));
-        return StackReq::new_aligned::<T::Real>(memory, ALIGN)
-            .and(gaps)
-            .and(settings.level_scratch::<T>(rows, group_size));
+        let two_passes =
+            StackReq::new_aligned::<T::Real>(memory, ALIGN).and(settings.level_scratch::<T>(rows, group_size));
+        let pieces = Pieces::new::<T>(&settings, settings.cut(rows));
+        let one_pass = pieces.map_or(StackReq::empty(), |pieces| pieces.scratch::<T>(&settings, group_size));
+        return gaps.and(two_passes.or(one_pass));
     }
     let refinement = refinement_scratch::<T>(options.verify, size.n)
         .and(StackReq::new_aligned::<T>(size.n, ALIGN))
@@ -122,6 +125,22 @@ impl Partitioned {
             (Method::SpikeTruncated.page(), decision.is_auto() && scheme.truncation != Truncation::Never);
         let truncated = free.then(|| format!("the couplings across partitions are below rounding ({page})").into());
         Self { options: decision.options, scheme, truncated }
+    }
+
+    /// Solve a long system in one pass over memory; `None` if it must be solved in two.
+    fn in_one_pass<T: Scalar>(
+        &self,
+        settings: &Settings<'_>,
+        matrix: LevelMatrix<'_, T>,
+        (rhs, x): RhsAndSolution<'_, T>,
+        gaps: &mut [T::Real],
+        (n_rhs, stack): (usize, &mut PodStack),
+    ) -> Option<(CheckResults, bool)> {
+        let LevelMatrix::Scalars(matrix) = matrix else { return None };
+        let pieces = Pieces::new::<T>(settings, settings.cut(matrix.n()))?;
+        let (rhs, x, gaps) = (columns(rhs, n_rhs), columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
+        let open = !matrix.periodic && !gaps[0].is_empty();
+        open.then(|| one_pass::solve(pieces, (settings, matrix), (rhs, x, gaps), n_rhs, stack)).flatten()
     }
 
     fn settings<T: Scalar, A: Partitionable<T>>(&self, a: &A) -> (Settings<'_>, LevelSize) {
@@ -219,10 +238,14 @@ impl<T: Scalar, A: Partitionable<T>> ByPartitions<T, A> for Partitioned {
     ) -> [CheckResult; MAX_RHS] {
         let (settings, LevelSize { n, rows, .. }) = self.settings(a);
         let n_rhs = rhs.len() / n;
-        let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(rows, n_rhs), ALIGN);
-        let (rhs, x, gaps) = (Some(columns(rhs, n_rhs)), columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
-        let columns = LevelColumns { n_rhs, rhs, x, gaps };
-        let (checks, truncated) = solve_level(&settings, (a.level_matrix(op), Finer::Caller), columns, (memory, stack));
+        let matrix = a.level_matrix(op);
+        let checked = self.in_one_pass(&settings, matrix, (rhs, &mut *x), &mut *gaps, (n_rhs, &mut *stack));
+        let (checks, truncated) = checked.unwrap_or_else(|| {
+            let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(rows, n_rhs), ALIGN);
+            let (rhs, x, gaps) = (Some(columns(rhs, n_rhs)), columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
+            let columns = LevelColumns { n_rhs, rhs, x, gaps };
+            solve_level(&settings, (matrix, Finer::Caller), columns, (memory, stack))
+        });
         if let Some(reason) = self.truncated.as_ref().filter(|_| truncated) {
             report.method = Method::SpikeTruncated;
             report.reason = reason.clone();

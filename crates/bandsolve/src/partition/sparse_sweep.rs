@@ -223,7 +223,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
             let threads = self.settings.threads_for(rows.len());
             let (x, gaps) = (cut_out_mut(&mut x, rows), cut_out_mut(&mut gaps, parts.clone()));
             let (coarse, parts, memory) = (shared(&coarse), parts.clone(), &mut *memory);
-            let job = LevelJob::Substitute(Unknowns { coarse, x_max, stream: false, gaps, x });
+            let job = LevelJob::Substitute(Unknowns { coarse, first: 0, x_max, stream: false, gaps, x });
             checks = merged(checks, Share { level, rhs, parts, job, memory }.parallel(threads));
         }
         for (check, x_max) in checks.iter_mut().zip(x_max) {
