@@ -70,7 +70,7 @@ impl Sheet {
                     }
                     Passes::Two => {
                         "time divided by the time of the yardstick. The yardstick moves 9 words per row through memory with \
-                         the same number of threads, as many as a partitioned solve moves."
+                         the same number of threads, as many as a partitioned solve that reads the matrix twice."
                     }
                 },
             ),

@@ -116,7 +116,7 @@ fn text(report: &Report, time: Duration, error: f64) -> String {
   system          tridiagonal, 10 million unknowns, f64
   method          {}: {}
   time            {:.1} ms, best of {REPETITIONS}
-  speed           {:.0} million rows/s, memory traffic {:.1} GB/s (9 words per row)
+  speed           {:.0} million rows/s
   backward error  {:.1e} after {} refinement steps, verified during the solve
   spline error    at most {error:.1e} between the points; theoretical bound {:.1e}
 ",
@@ -124,7 +124,6 @@ fn text(report: &Report, time: Duration, error: f64) -> String {
         report.reason,
         seconds * 1e3,
         rate * 1e-6,
-        rate * 72e-9,
         report.backward_error,
         report.refinement_steps,
         Points::error_bound(),

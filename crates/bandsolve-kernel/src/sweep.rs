@@ -559,12 +559,6 @@ impl CheckResult {
         self.rhs_max / self.x_max
     }
 
-    /// An upper bound of the residuals of the scaled rows, from the scales if no residual can be trusted.
-    pub fn residual_at_most(&self) -> f64 {
-        let of_scale = if self.bound <= 1.0 { self.bound } else { 1.0 };
-        of_scale * (ROW_SUM * self.x_max + self.rhs_max)
-    }
-
     /// An upper bound of ‖x‖∞, unless x changed since the check.
     pub fn x_at_most(&self) -> f64 {
         self.x_max * COMPLEX_SLACK

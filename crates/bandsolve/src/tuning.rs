@@ -54,12 +54,10 @@ pub(crate) const SPIKE_PARTITION_ROWS: usize = 2048;
 /// Size of a system (4 arrays and x) in bytes from which stores of x bypass the caches.
 pub(crate) const STREAM_MIN_BYTES: usize = 48 << 20;
 
-/// Number of bytes of a diagonal from which a tridiagonal system is solved in pieces, in one pass over memory. It is larger than most caches.
-///
-/// Time in ns per row in two passes and in one, by turns, with two threads (EPYC with AVX2, f64, dominant; random): 5.4, 4.7; 6.7, 6.2 for
-/// n = 2²¹, 5.3, 5.0; 6.4, 5.5 for 2²², 9.1, 5.6; 9.2, 6.2 for 2²⁴. With one thread: 6.8, 6.8; 9.8, 9.9 for 2²¹, 9.6, 8.3; 10.5, 9.4 for 2²⁴.
+/// Number of bytes of a diagonal from which a tridiagonal system is solved in pieces, in one pass over memory. Such a system is larger than most
+/// caches. The notebook has the measurements.
 pub(crate) const ONE_PASS_MIN_BYTES: usize = 32 << 20;
-/// Number of bytes of a diagonal of a piece. The arrays of two pieces are in the cache at the same time. With 64 and 128 KiB, the margins cost more.
+/// Number of bytes of a diagonal of a piece. The arrays of two pieces are in the cache at the same time. In smaller pieces, the margins cost more.
 pub(crate) const ONE_PASS_PIECE_BYTES: usize = 256 << 10;
 /// Number of rows of the margins of a piece. The longer they are, the slower entries of A⁻¹ may decay.
 pub(crate) const ONE_PASS_MARGIN_ROWS: usize = 1024;

@@ -7,8 +7,8 @@ use bandsolve_gallery::{Random, random_vec};
 /// Number of unknowns: above the limit, and the last partition is shorter than the others.
 const N: usize = (1 << 22) + 77;
 
-/// Every answer is within the contract, with the same bits for any number of threads: also if entries of the inverse do not decay, where the
-/// solver expects it or not, and if the right-hand side has one element that is not zero.
+/// Every answer is within the contract, with the same bits for any number of threads: also if entries of the inverse do not decay, near the places
+/// that the solver tests or far from them, and if the right-hand side has one element that is not zero.
 #[test]
 fn long_systems_are_solved_within_the_contract() {
     let mut random = Random::new(1);
@@ -34,7 +34,7 @@ fn long_systems_are_solved_within_the_contract() {
         let solution = solve(1);
         let (eta, report) = (backward_error(&a, rhs, &solution.values), &solution.report);
         assert!(
-            eta <= 16.0 * f64::EPSILON && eta <= report.backward_error + f64::EPSILON,
+            report.backward_error <= 8.0 * f64::EPSILON && eta <= report.backward_error + f64::EPSILON,
             "{name}: {eta:e}, {report:?}"
         );
         assert!(!report.fallback, "{name}: {report:?}");

@@ -25,7 +25,8 @@ pub enum BenchTable {
     /// One tridiagonal system
     ///
     /// bandsolve, LAPACK, OpenBLAS and MKL, if installed, run in turn in one process. Times are medians. The yardstick is
-    /// the time to move 9 words per row through memory: a solver with partitions reads the four arrays twice and writes x once.
+    /// the time to move 9 words per row through memory: a solver with partitions reads the four arrays twice, or once if they
+    /// are long, and writes x once.
     Tridiagonal(BenchTridiagonalArgs),
     /// Every method and LAPACK, on easy and on hard matrices
     ///

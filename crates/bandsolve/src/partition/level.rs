@@ -56,8 +56,9 @@ pub(crate) enum LevelJob<'a, T: Scalar> {
 
 /// The unknowns of some partitions, and the data from which they are computed.
 pub(crate) struct Unknowns<'a, T: Scalar> {
-    /// Solution of the coarse system, from this partition on. For scalars, it has one additional unknown at each end.
+    /// Solution of the coarse system, from partition `first` on. For scalars, it has one additional unknown at each end.
     pub coarse: Columns<'a, T>,
+    /// 0 for blocks.
     pub first: usize,
     /// Lower bounds of ‖x‖∞.
     pub x_max: [T::Real; MAX_RHS],

@@ -1,7 +1,7 @@
 //! Long tridiagonal systems in one pass over memory.
 //!
-//! [`solve_level`](super::level::solve_level) reads the matrix twice: to reduce it, and to substitute. If the system is larger than the caches,
-//! both times from memory. Here, pieces of the system are reduced and substituted while they are in the cache:
+//! [`solve_level`](super::level::solve_level) reads the matrix twice: to reduce it, and to substitute. If the system is larger than the caches, it
+//! reads from memory both times. Here, pieces of the system are reduced and substituted while they are in the cache:
 //!
 //! 1. Reduce piece k, and the first partitions of piece k+1.
 //! 2. Solve the coarse equations of a window: of the piece, and of a margin on each side. The unknowns beyond the window are taken as zero. Those
@@ -9,16 +9,17 @@
 //! 3. Now all unknowns around piece k−1 are known: substitute it, and measure its residuals.
 //!
 //! The error of step 2 is at most the unknowns beyond the window times entries of A⁻¹ a margin away from the diagonal. These decay exponentially
-//! if rows are dominant, and also if the entries of A are random, but not for −u″. The decay is therefore tested at three places where pieces
-//! meet. If it is too slow, the caller solves in two passes.
+//! if rows are dominant, and also if the entries of A are random. For −u″, they do not decay. The decay is therefore tested at three places where
+//! pieces meet. If it is too slow, the caller solves in two passes.
 //!
-//! The test decides about time only. Residuals are measured with the final unknowns on both sides of the ends of pieces, so an error of step 2
+//! The test affects only the time. Residuals are measured with the final unknowns on both sides of the ends of pieces, so an error of step 2
 //! is measured and repaired like any other.
 //!
 //! Cost per row with one right-hand side: 4 words read, 1 word written, 1 reciprocal. Pieces and windows do not depend on the number of threads,
 //! so neither do the bits of x. Each thread also solves the windows of the two pieces beside its own.
 
 use crate::contract::refine::good;
+use crate::decision::Options;
 use crate::partition::confirm::{self, SmallPivotPlace};
 use crate::partition::cut::{ALIGN, Cut, columns_mut, cut_out, cut_out_mut, size_below, split_columns};
 use crate::partition::level::{CheckResults, LevelJob, Share, SolvedCoarse, Unknowns, merged, shared, solve_coarse};
@@ -27,11 +28,10 @@ use crate::partition::settings::Settings;
 use crate::tuning;
 use bandsolve_kernel::blocks::CoarseRows;
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::sweep::MAX_RHS;
+use bandsolve_kernel::sweep::{self, MAX_RHS};
 use bandsolve_kernel::threads::join;
-use bandsolve_kernel::tile::Scaling;
 use bandsolve_kernel::tile_runs::{self, Columns, ColumnsMut};
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{Machine, RealScalar, Scalar};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 
@@ -92,9 +92,15 @@ impl Pieces {
         self.cut.start(parts.start)..self.cut.end(parts.end - 1)
     }
 
+    /// Numbers of coarse unknowns of windows. All others are as long as one of these.
+    fn window_sizes(&self) -> [usize; 4] {
+        let windows = [self.window(0), self.window(1), self.window(self.count - 1), self.around_end(0)];
+        windows.map(|parts| 2 * parts.len())
+    }
+
     /// Number of coarse unknowns of the longest window.
     fn longest_window(&self) -> usize {
-        2 * self.window(0).len().max(self.window(1).len()).max(self.window(self.count - 1).len())
+        self.window_sizes().into_iter().fold(0, usize::max)
     }
 
     /// Number of threads that pay off.
@@ -104,8 +110,7 @@ impl Pieces {
 
     /// Reals of tile memory of one thread.
     fn tile_memory<T: Scalar>(&self, settings: &Settings<'_>, n_rhs: usize) -> usize {
-        let windows = [self.window(0), self.window(1), self.window(self.count - 1), self.around_end(0)];
-        let longest = windows.map(|parts| Cut::longest_of_all(2 * parts.len(), |n| settings.cut(n)));
+        let longest = self.window_sizes().map(|n| Cut::longest_of_all(n, |n| settings.cut(n)));
         let longest = longest.into_iter().fold(self.cut.longest(), usize::max);
         tile_runs::memory::<T>(settings.simd, longest, n_rhs, 1)
     }
@@ -116,7 +121,7 @@ impl Pieces {
         let columns = |rows: usize| StackReq::new_aligned::<T>(rows * n_rhs, ALIGN);
         let (rhs, solution) = (columns(self.longest_window()), columns(self.longest_window() + 2));
         let tiles = StackReq::new_aligned::<T::Real>(self.tile_memory::<T>(settings, n_rhs), ALIGN);
-        let below = settings.level_scratch::<T>(self.longest_window(), n_rhs);
+        let below = StackReq::any_of(&self.window_sizes().map(|n| settings.level_scratch::<T>(n, n_rhs)));
         StackReq::all_of(&[column, column, column, rhs, solution, solution, tiles, below])
     }
 
@@ -134,8 +139,6 @@ struct OnePass<'a, T: Scalar> {
     level: Level<'a, T>,
     rows: Rows<'a, T>,
     rhs: Columns<'a, T>,
-    /// Whether x is stored past the caches.
-    stream: bool,
 }
 
 /// Solve the system of a level in one pass. Returns `None`, with arbitrary x, if it must be solved in two.
@@ -146,10 +149,12 @@ pub(super) fn solve<T: Scalar>(
     n_rhs: usize,
     stack: &mut PodStack,
 ) -> Option<(CheckResults, bool)> {
-    let level = Level { settings, cut: pieces.cut, matrix: LevelMatrix::Scalars(rows), finer: Finer::Caller, n_rhs };
-    let stream = 5 * size_of::<T>() * rows.n() > tuning::STREAM_MIN_BYTES;
-    let pass = OnePass { pieces, level, rows, rhs, stream };
     let threads = pieces.threads(settings);
+    // Windows are solved by the thread that reduces them, which has memory for one thread.
+    let options = Options { threads: 1, ..*settings.options };
+    let settings = &Settings::new::<T>(&options, settings.scheme, None);
+    let level = Level { settings, cut: pieces.cut, matrix: LevelMatrix::Scalars(rows), finer: Finer::Caller, n_rhs };
+    let pass = OnePass { pieces, level, rows, rhs };
     let of_thread = pieces.scratch_of_thread::<T>(settings, n_rhs).unaligned_bytes_required();
     let (scratch, _) = stack.make_raw::<u8>(of_thread * threads);
 
@@ -158,17 +163,19 @@ pub(super) fn solve<T: Scalar>(
         return None;
     }
     let share = PiecesShare { pass: &pass, of: 0..pieces.count, x, gaps, scratch };
-    let PiecesChecked { mut checks, bad, small, singular, truncated } = share.parallel(threads);
+    let PiecesChecked { mut checks, others, small, singular, truncated } = share.parallel(threads);
+    // Whether the whole matrix is singular is decided in two passes.
     if singular {
         return None;
     }
     let suspect = small && confirm::may_be_singular(&level, SmallPivotPlace::Partition(threads));
-    let scaled = settings.how::<T::Real>().scaling == Scaling::Rows;
-    for (check, BadPieces { bound, residual }) in checks.iter_mut().zip(bad) {
-        // The row sum of a scaled row is at least 1.
-        let of_all = residual / check.x_max;
-        let bound = if scaled && of_all <= good::<T>() { of_all } else { bound };
-        (check.bound, check.suspect) = (check.bound.max_nan(bound), suspect);
+    for (check, OtherPieces { bound, of_all }) in checks.iter_mut().zip(others) {
+        let of_all = of_all / check.x_max;
+        let bound = if of_all <= good::<T>() { of_all } else { bound };
+        // As in two passes, a solution that is tiny everywhere is not trusted.
+        let trusted = check.x_max > T::Real::TINY.to_f64();
+        check.bound = if trusted { check.bound.max_nan(bound) } else { f64::NAN };
+        check.suspect = suspect;
     }
     Some((checks, truncated))
 }
@@ -176,9 +183,9 @@ pub(super) fn solve<T: Scalar>(
 /// The result of some pieces.
 #[derive(Default)]
 struct PiecesChecked {
-    /// The checks of all pieces, with the bound of good pieces.
+    /// The checks of all pieces. The bound is that of pieces whose error is small relative to their own unknowns.
     checks: CheckResults,
-    bad: [BadPieces; MAX_RHS],
+    others: [OtherPieces; MAX_RHS],
     /// Whether an equation or a pivot of a partition nearly vanished.
     small: bool,
     /// Whether a coarse system may be singular.
@@ -187,43 +194,68 @@ struct PiecesChecked {
     truncated: bool,
 }
 
-/// The pieces of a column whose measured error is too large for the unknowns of the piece alone.
+/// The pieces of a column whose error is large relative to their own unknowns.
 ///
-/// Where the right-hand side is zero, the unknowns of a piece can be far smaller than ‖x‖∞, which is not known yet.
+/// It may be small relative to ‖x‖∞, which is not known before all pieces are solved: where the right-hand side is zero, the unknowns of a piece
+/// can be far smaller than ‖x‖∞. Let η be the error relative to m, the largest unknown in the rows of the piece. A row with the sum s and the
+/// right-hand side d has the residual |r| ≤ η(s·m + |d|), and |d| ≤ |r| + s·m.
+///
+/// - If η ≤ ¼, then |d| ≤ ⁵⁄₃·s·m and |r| ≤ ⁸⁄₃·η·s·m.
+/// - If d = 0, then |r| ≤ s·m. Larger η than ¼ are not measured.
+///
+/// In both cases, |r| / (s·‖x‖∞) is at most |r| / (s·m) times m / ‖x‖∞. The factors below are larger, because the moduli of complex unknowns are up to
+/// √2 times as large as they are measured here.
 #[derive(Debug, Clone, Copy, Default)]
-struct BadPieces {
-    /// Largest measured error.
+struct OtherPieces {
+    /// Largest error relative to the unknowns of the piece.
     bound: f64,
-    /// Upper bound of the residuals of the scaled rows.
-    residual: f64,
+    /// Upper bound of their errors relative to ‖x‖∞, times ‖x‖∞.
+    of_all: f64,
 }
 
 impl PiecesChecked {
     fn and(mut self, other: Self) -> Self {
-        for (bad, other) in self.bad.iter_mut().zip(other.bad) {
-            bad.bound = bad.bound.max_nan(other.bound);
-            bad.residual = bad.residual.max_nan(other.residual);
+        for (pieces, other) in self.others.iter_mut().zip(other.others) {
+            pieces.bound = pieces.bound.max_nan(other.bound);
+            pieces.of_all = pieces.of_all.max_nan(other.of_all);
         }
         Self {
             checks: merged(self.checks, other.checks),
-            bad: self.bad,
+            others: self.others,
             small: self.small | other.small,
             singular: self.singular | other.singular,
             truncated: self.truncated & other.truncated,
         }
     }
 
-    /// The result of one piece with these checks. `x_max` are lower bounds of its largest unknowns.
-    fn of_piece<T: Scalar>(mut checks: CheckResults, x_max: [T::Real; MAX_RHS]) -> Self {
-        let (mut bad, small) = ([BadPieces::default(); MAX_RHS], checks[0].suspect);
-        for ((check, bad), x_max) in checks.iter_mut().zip(&mut bad).zip(x_max) {
-            check.x_max = check.x_max.max_nan(x_max.to_f64());
+    /// The result of one piece with these checks and errors of partitions. `x_max` are lower bounds of the largest unknowns in its rows.
+    fn of_piece<T: Scalar>(
+        mut checks: CheckResults,
+        gaps: &Columns<'_, T::Real>,
+        x_max: [T::Real; MAX_RHS],
+        (rhs, x): (&Columns<'_, T>, &Columns<'_, T>),
+    ) -> Self {
+        let (mut others, small) = ([OtherPieces::default(); MAX_RHS], checks[0].suspect);
+        for (r, check) in checks.iter_mut().enumerate() {
+            let Some(gap) = gaps[r].iter().copied().reduce(T::Real::max_bits) else { continue };
+            let measured = sweep::bound::<T>(gap);
+            check.x_max = check.x_max.max_nan(x_max[r].to_f64());
+            // The scales of such a piece contain `TINY` instead of its unknowns. If ‖x‖∞ is larger, they are too small, and the bound holds.
+            if check.x_max <= T::Real::TINY.to_f64() && check.bound.is_nan() {
+                check.bound = measured;
+            }
             if !(check.bound <= good::<T>()) {
-                *bad = BadPieces { bound: check.bound, residual: check.residual_at_most() };
+                let nothing = || rhs[r].iter().all(|d| *d == T::ZERO) && x[r].iter().all(|x| x.is_finite());
+                let of_all = match measured {
+                    _ if measured <= 0.25 => 4.0 * measured * check.x_max,
+                    _ if nothing() => 2.0 * check.x_max,
+                    _ => f64::INFINITY,
+                };
+                others[r] = OtherPieces { bound: check.bound, of_all };
                 check.bound = 0.0;
             }
         }
-        Self { checks, bad, small, singular: false, truncated: true }
+        Self { checks, others, small, singular: false, truncated: true }
     }
 }
 
@@ -369,24 +401,30 @@ impl<'a, T: Scalar> Window<'a, T> {
         }
     }
 
-    /// Compute x of piece `k`, whose coarse unknowns are those of a window, and remove its places from those to fill.
+    /// Compute x of piece `k` from the coarse unknowns of this window (0) or of the one before (1). `x` and `gaps` begin with the piece, and then
+    /// with the next one.
     fn substitute(
         &mut self,
         pass: &OnePass<'_, T>,
-        (k, window): (usize, usize),
+        (k, of_window): (usize, usize),
         (x, gaps): (&mut ColumnsMut<'_, T>, &mut ColumnsMut<'_, T::Real>),
     ) -> PiecesChecked {
-        let OnePass { pieces, level, rhs, stream, .. } = *pass;
+        let OnePass { pieces, level, rhs, .. } = *pass;
         let (parts, places) = (pieces.parts(k), pieces.places(k));
-        let coarse = cut_out(&shared(&self.unknowns[window]), places.clone(), level.n_rhs);
+        let coarse = cut_out(&shared(&self.unknowns[of_window]), places.clone(), level.n_rhs);
         let mut x_max = [T::Real::ZERO; MAX_RHS];
         for (x_max, column) in x_max.iter_mut().zip(coarse).take(level.n_rhs) {
-            *x_max = size_below(&column[1..column.len() - 1]);
+            *x_max = size_below(column);
         }
-        let (x, gaps) = (take_front(x, pieces.rows(&parts).len()), take_front(gaps, parts.len()));
-        let job = LevelJob::Substitute(Unknowns { coarse, first: parts.start, x_max, stream, gaps, x });
+        let rows = pieces.rows(&parts);
+        let (mut x, mut gaps) = (take_front(x, rows.len()), take_front(gaps, parts.len()));
+        let targets = (cut_out_mut(&mut x, 0..rows.len()), cut_out_mut(&mut gaps, 0..parts.len()));
+        // Stores bypass the caches, which such a long x does not fit into.
+        let unknowns = Unknowns { coarse, first: parts.start, x_max, stream: true, gaps: targets.1, x: targets.0 };
+        let job = LevelJob::Substitute(unknowns);
         let checks = Share { level, rhs: Some(rhs), parts, job, memory: &mut *self.tiles }.parallel(1);
-        PiecesChecked::of_piece::<T>(checks, x_max)
+        let rhs = cut_out(&rhs, rows, level.n_rhs);
+        PiecesChecked::of_piece::<T>(checks, &shared(&gaps), x_max, (&rhs, &shared(&x)))
     }
 }
 
@@ -402,24 +440,21 @@ mod tests {
     use super::*;
     use crate::contract::Op;
     use crate::contract::measure::backward_error;
-    use crate::contract::verify::buffer;
     use crate::matrix::Tridiagonal;
-    use crate::methods::rpts::scheme;
+    use crate::methods::{rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated};
     use crate::partition::cut::columns;
-    use crate::partition::partitioned::Partitionable;
+    use crate::partition::partitioned::{Partitionable, Scheme};
     use crate::pivoted::testing::{OPS, for_all_scalars};
-    use crate::{Method, Plan};
+    use crate::{Pivoting, Plan};
     use bandsolve_gallery::{Random, random_vec};
 
-    const SIZE: usize = 2048;
+    const SIZE: usize = 4096;
     const MARGIN: usize = 512;
-
-    fn number<T: Scalar>(v: f64) -> T {
-        T::from_real(T::Real::from_f64(v))
-    }
+    const N: usize = 70_001;
 
     /// A matrix with random entries, plus `dominance` on the diagonal. Rows in `laplace` are −1, 2, −1.
     fn matrix<T: Scalar>(n: usize, dominance: f64, laplace: Range<usize>) -> Tridiagonal<'static, T> {
+        let number = |v: f64| T::from_real(T::Real::from_f64(v));
         let mut random = Random::new(n as u64);
         let [mut sub, mut diag, mut sup] = [n - 1, n, n - 1].map(|len| random_vec::<T>(len, &mut random));
         diag.iter_mut().for_each(|b| *b = *b + number(dominance));
@@ -430,19 +465,36 @@ mod tests {
     }
 
     /// x in one pass, its checks, and the errors of partitions.
-    type Solved<T> = Option<(Vec<T>, CheckResults, Vec<<T as Scalar>::Real>)>;
+    struct Solved<T: Scalar> {
+        x: Vec<T>,
+        checks: CheckResults,
+        gaps: Vec<T::Real>,
+        truncated: bool,
+    }
 
-    fn in_one_pass<T: Scalar>(a: &Tridiagonal<'_, T>, op: Op, rhs: &[T], threads: usize) -> Solved<T> {
-        let (plan, n) = (Plan::once(a.shape()).method(Method::Rpts).threads(threads), a.n());
-        let settings = Settings::new::<T>(&plan.decision.options, scheme(&plan.decision), None);
+    /// Solve in one pass by the scheme of a plan. Scratch, x and errors begin as NaN.
+    fn solve_by<T: Scalar>(
+        a: &Tridiagonal<'_, T>,
+        op: Op,
+        rhs: &[T],
+        plan: &Plan,
+        scheme: Scheme,
+    ) -> Option<Solved<T>> {
+        let settings = Settings::new::<T>(&plan.decision.options, scheme, None);
         let LevelMatrix::Scalars(rows) = a.level_matrix(op) else { unreachable!() };
-        let (cut, n_rhs) = (settings.cut(n), rhs.len() / n);
+        let (n, cut, n_rhs) = (a.n(), settings.cut(a.n()), rhs.len() / a.n());
         let pieces = Pieces::of_rows(&settings, cut, SIZE, MARGIN).unwrap();
-        let (mut x, mut gaps) = (vec![T::ZERO; rhs.len()], vec![T::Real::ZERO; n_rhs * cut.partitions()]);
-        let mut memory = buffer(pieces.scratch::<T>(&settings, n_rhs)).unwrap();
+        let nan = T::from_real(T::Real::NAN);
+        let (mut x, mut gaps) = (vec![nan; n * n_rhs], vec![T::Real::NAN; n_rhs * cut.partitions()]);
+        let mut memory = vec![u8::MAX; pieces.scratch::<T>(&settings, n_rhs).unaligned_bytes_required()];
         let arrays = (columns(rhs, n_rhs), columns_mut(&mut x, n_rhs), columns_mut(&mut gaps, n_rhs));
-        let (checks, _) = solve(pieces, (&settings, rows), arrays, n_rhs, PodStack::new(&mut memory))?;
-        Some((x, checks, gaps))
+        let (checks, truncated) = solve(pieces, (&settings, rows), arrays, n_rhs, PodStack::new(&mut memory))?;
+        Some(Solved { x, checks, gaps, truncated })
+    }
+
+    fn in_one_pass<T: Scalar>(a: &Tridiagonal<'_, T>, op: Op, rhs: &[T], threads: usize) -> Option<Solved<T>> {
+        let plan = Plan::once(a.shape()).threads(threads);
+        solve_by(a, op, rhs, &plan, rpts::scheme(&plan.decision))
     }
 
     mod generic {
@@ -451,110 +503,200 @@ mod tests {
         /// The error is at most the measured one, also if it is too large. x has the same bits for any number of threads, and for columns
         /// alone and together.
         pub fn errors_are_measured<T: Scalar>() {
-            for n in [70_001, 65_536, 66_000, 61_441] {
+            for n in [N, 65_536, 66_000, 61_441] {
                 for dominance in [0.0, 1.5, 3.0] {
                     let a = matrix::<T>(n, dominance, 1..1);
                     let rhs = random_vec::<T>(4 * n, &mut Random::new(7));
                     for op in OPS {
-                        let (x, checks, gaps) = in_one_pass(&a, op, &rhs, 1).expect("entries of the inverse decay");
-                        for threads in [2, 3, 7] {
-                            let (other, _, other_gaps) = in_one_pass(&a, op, &rhs, threads).unwrap();
-                            assert!(x == other && gaps == other_gaps, "{n}, {dominance}, {op:?}, {threads} threads");
+                        let solved = in_one_pass(&a, op, &rhs, 1).expect("entries of the inverse decay");
+                        for threads in [2, 3, 7, 40] {
+                            let other = in_one_pass(&a, op, &rhs, threads).unwrap();
+                            let same = solved.x == other.x && solved.gaps == other.gaps;
+                            assert!(same, "{n}, {dominance}, {op:?}, {threads} threads");
                         }
-                        for ((rhs, x), check) in rhs.chunks(n).zip(x.chunks(n)).zip(checks) {
+                        for ((rhs, x), check) in rhs.chunks(n).zip(solved.x.chunks(n)).zip(solved.checks) {
                             let eta = backward_error(op.rows(&a), (rhs, x), false);
                             let limit = check.bound + 2.0 * T::Real::EPSILON.to_f64();
                             assert!(eta <= limit, "{n}, {dominance}, {op:?}: {eta:e}, {check:?}");
-                            assert!(
-                                dominance < 3.0 || check.bound <= good::<T>(),
-                                "{n}, {dominance}, {op:?}: {check:?}"
-                            );
-                            assert_eq!(in_one_pass(&a, op, rhs, 1).unwrap().0, x, "{n}, {dominance}, {op:?}");
+                            assert!(dominance < 3.0 || check.bound <= good::<T>(), "{n}, {op:?}: {check:?}");
+                            assert!(in_one_pass(&a, op, rhs, 1).unwrap().x == x, "{n}, {dominance}, {op:?}");
                         }
                     }
                 }
             }
         }
 
-        /// Where the right-hand side is zero, x is far smaller than its norm, and the residuals of these pieces do not matter.
+        /// Where the right-hand side is zero, x is far smaller than its norm, and the residuals of these pieces do not matter. A NaN there does.
         pub fn sources_at_one_place<T: Scalar>() {
-            let n = 70_001;
-            let a = matrix::<T>(n, 4.0, 1..1);
-            for place in [0, 33_333, 8 * SIZE - 1, 8 * SIZE, n - 1] {
-                let mut rhs = vec![T::ZERO; n];
-                rhs[place] = T::ONE;
-                let (x, [check, ..], _) = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
-                assert!(check.bound <= good::<T>(), "{place}: {check:?}");
-                assert!(backward_error(Op::Plain.rows(&a), (&rhs, &x), false) <= 2.0 * good::<T>());
+            for dominance in [2.1, 4.0] {
+                let a = matrix::<T>(N, dominance, 1..1);
+                for place in [0, 33_333, 8 * SIZE - 1, 8 * SIZE, N - 1] {
+                    let mut rhs = vec![T::ZERO; N];
+                    rhs[place] = T::ONE;
+                    let Solved { x, checks: [check, ..], .. } = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
+                    assert!(check.bound <= good::<T>(), "{dominance}, {place}: {check:?}");
+                    assert!(backward_error(Op::Plain.rows(&a), (&rhs, &x), false) <= 2.0 * good::<T>());
+                    for wrong in [1, 100, SIZE, 5 * SIZE, 20_000, N - 2] {
+                        rhs[wrong] = T::from_real(T::Real::NAN);
+                        let [check, ..] = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap().checks;
+                        assert!(!check.bound.is_finite(), "{dominance}, {place}, {wrong}: {check:?}");
+                        rhs[wrong] = T::ZERO;
+                    }
+                }
+            }
+        }
+
+        /// Other schemes, pivoting rules and partitions: measured errors are those of x.
+        pub fn all_schemes_and_partitions<T: Scalar>() {
+            let rhs = random_vec::<T>(N, &mut Random::new(7));
+            for dominance in [0.0, 3.0] {
+                let a = matrix::<T>(N, dominance, 1..1);
+                let check = |plan: Plan, scheme: Scheme| {
+                    let Some(solved) = solve_by(&a, Op::Plain, &rhs, &plan, scheme) else { return };
+                    let ([check, ..], eta) =
+                        (solved.checks, backward_error(Op::Plain.rows(&a), (&rhs, &solved.x), false));
+                    let refused = check.suspect || check.bound.is_nan();
+                    assert!(
+                        refused || eta <= check.bound + 2.0 * T::Real::EPSILON.to_f64(),
+                        "{eta:e}, {check:?}, {plan:?}"
+                    );
+                    assert!(dominance < 3.0 || check.bound <= good::<T>(), "{check:?}, {plan:?}");
+                };
+                let plan = || Plan::once(a.shape()).threads(2);
+                let of_plan = |plan: &Plan| rpts::scheme(&plan.decision);
+                for rows in [3, 4, 12, 13, 100, 256] {
+                    let plan = plan().partition_rows(rows);
+                    check(plan.clone(), of_plan(&plan));
+                }
+                for pivoting in [Pivoting::ScaledPartial, Pivoting::Partial, Pivoting::None] {
+                    let plan = plan().pivoting(pivoting);
+                    check(plan.clone(), of_plan(&plan));
+                }
+                let noise = plan().noise_threshold(1e-30);
+                check(noise.clone(), of_plan(&noise));
+                let decision = plan().decision;
+                check(plan(), spike_diagonal_pivoting::scheme(&decision));
+                check(plan(), spike_qr::scheme(&decision));
+                if dominance > 0.0 {
+                    check(plan(), spike_thomas::scheme(&decision));
+                    check(plan(), spike_truncated::scheme(&decision));
+                }
             }
         }
     }
     for_all_scalars!(errors_are_measured);
     for_all_scalars!(sources_at_one_place);
+    for_all_scalars!(all_schemes_and_partitions);
 
     /// Two passes are needed if the entries of the inverse do not decay. If the test misses this, the measured error shows it.
     #[test]
     fn inverses_that_do_not_decay() {
-        let n = 70_001;
-        let rhs = random_vec::<f64>(n, &mut Random::new(7));
-        for laplace in [1..n - 1, n / 2 - 4 * SIZE..n / 2 + 4 * SIZE] {
-            assert!(in_one_pass(&matrix(n, 0.0, laplace), Op::Plain, &rhs, 2).is_none());
+        let rhs = random_vec::<f64>(N, &mut Random::new(7));
+        for laplace in [1..N - 1, N / 2 - 4 * SIZE..N / 2 + 4 * SIZE] {
+            assert!(in_one_pass(&matrix(N, 0.0, laplace), Op::Plain, &rhs, 2).is_none());
         }
-        let a = matrix(n, 0.0, n / 4 - 2 * SIZE..n / 4 + 2 * SIZE);
-        let (x, [check, ..], gaps) = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
+        let a = matrix(N, 0.0, N / 4 - 2 * SIZE..N / 4 + 2 * SIZE);
+        let Solved { x, checks: [check, ..], gaps, .. } = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
         let eta = backward_error(Op::Plain.rows(&a), (&rhs, &x), false);
         assert!(eta > good::<f64>() && eta <= check.bound * (1.0 + 1e-6), "{eta:e}, {check:?}");
-        let worst = gaps.iter().fold(0.0, |worst, gap| f64::max(worst, bandsolve_kernel::sweep::bound::<f64>(*gap)));
-        assert_eq!(worst, check.bound);
+        let worst = gaps.into_iter().reduce(f64::max_bits).unwrap();
+        assert_eq!(sweep::bound::<f64>(worst), check.bound);
+    }
+
+    /// Behind the end of a piece, x is far smaller than the margin resolves.
+    #[test]
+    fn sources_far_from_the_end_of_a_piece() {
+        let a = Tridiagonal::from_vecs(vec![-1.0; N - 1], vec![2.02; N], vec![-1.0; N - 1], false).unwrap();
+        for before in [1, 100, 300, 500, 600, 1000, 2000] {
+            let mut rhs = vec![0.0; N];
+            rhs[8 * SIZE - before] = 1.0;
+            let Solved { x, checks: [check, ..], .. } = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
+            let eta = backward_error(Op::Plain.rows(&a), (&rhs, &x), false);
+            assert!(eta <= 2.0 * good::<f64>() && check.bound <= good::<f64>(), "{before}: {eta:e}, {check:?}");
+        }
+    }
+
+    /// Pieces with tiny unknowns do not hide a piece with a large error, and do not make the error unknown.
+    #[test]
+    fn a_large_error_beside_pieces_of_zeros() {
+        let a = matrix(N, 0.0, N / 4 - 2 * SIZE..N / 4 + 2 * SIZE);
+        let mut rhs = vec![0.0; N];
+        rhs[N / 4] = 1.0;
+        let Solved { x, checks: [check, ..], .. } = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
+        let eta = backward_error(Op::Plain.rows(&a), (&rhs, &x), false);
+        assert!(eta > good::<f64>() && check.bound > good::<f64>(), "{eta:e}, {check:?}");
+    }
+
+    /// A row of subnormal numbers has a row sum far below 1 after scaling.
+    #[test]
+    fn an_error_in_a_row_of_subnormal_numbers() {
+        let tiny = f32::from_bits(1);
+        for row in [20_000, 20_000 / 32 * 32] {
+            let [mut sub, mut diag, mut sup] = [N - 1, N, N - 1].map(|len| vec![1.0f32; len]);
+            diag.fill(4.0);
+            (sub[row - 1], diag[row], sup[row]) = (0.0, tiny, 0.0);
+            let a = Tridiagonal::new(&sub, &diag, &sup).unwrap();
+            let mut rhs = vec![0.0; N];
+            (rhs[60_000], rhs[row]) = (1.0, tiny);
+            let Some(Solved { x, checks: [check, ..], .. }) = in_one_pass(&a, Op::Plain, &rhs, 1) else { continue };
+            let eta = backward_error(Op::Plain.rows(&a), (&rhs, &x), false);
+            assert!(
+                check.suspect || !(check.bound <= good::<f32>()) || eta <= 2.0 * good::<f32>(),
+                "{row}: {eta:e}, {check:?}"
+            );
+        }
     }
 
     #[test]
     fn singular_and_infinite_systems_are_noticed() {
-        let n = 70_001;
-        let rhs = random_vec::<f64>(n, &mut Random::new(7));
+        let rhs = random_vec::<f64>(N, &mut Random::new(7));
         let noticed = |a: &Tridiagonal<'_, f64>, rhs: &[f64]| {
-            in_one_pass(a, Op::Plain, rhs, 2)
-                .is_none_or(|(_, [check, ..], _)| check.suspect || !check.bound.is_finite())
+            let solved = in_one_pass(a, Op::Plain, rhs, 2);
+            solved.is_none_or(|Solved { checks: [check, ..], .. }| check.suspect || !check.bound.is_finite())
         };
-        for row in [1, 1000, 4 * SIZE - 1, 4 * SIZE, 50_000, n - 2] {
-            let [mut sub, mut diag, mut sup] = [n - 1, n, n - 1].map(|len| vec![1.0; len]);
+        for row in [1, 1000, 4 * SIZE - 1, 4 * SIZE, 50_000, N - 2] {
+            let [mut sub, mut diag, mut sup] = [N - 1, N, N - 1].map(|len| vec![1.0; len]);
             diag.fill(4.0);
             let healthy = Tridiagonal::new(&sub, &diag, &sup).unwrap();
             assert!(!noticed(&healthy, &rhs));
-            let mut wrong = rhs.clone();
-            wrong[row] = f64::NAN;
-            assert!(noticed(&healthy, &wrong), "{row}");
+            for wrong in [f64::NAN, f64::INFINITY] {
+                let mut rhs = rhs.clone();
+                rhs[row] = wrong;
+                assert!(noticed(&healthy, &rhs), "{row}, {wrong}");
+            }
             (sup[row - 1], diag[row], sub[row]) = (0.0, 0.0, 0.0);
             assert!(noticed(&Tridiagonal::new(&sub, &diag, &sup).unwrap(), &rhs), "{row}");
+        }
+    }
+
+    /// `Auto` drops couplings below rounding in all windows, or in none.
+    #[test]
+    fn dominant_systems_are_truncated() {
+        let rhs = random_vec::<f64>(N, &mut Random::new(7));
+        for (dominance, expected) in [(0.0, false), (8.0, true)] {
+            let solved = in_one_pass(&matrix(N, dominance, 1..1), Op::Plain, &rhs, 2).unwrap();
+            assert_eq!(solved.truncated, expected);
         }
     }
 
     #[test]
     fn pieces_cover_every_partition_once() {
         let plan = Plan::once(crate::Shape::Tridiagonal { n: 1000, periodic: false }).threads(1);
+        let settings = Settings::new::<f64>(&plan.decision.options, rpts::scheme(&plan.decision), None);
         for n in (60_000..60_300).chain([1 << 20, (1 << 20) + 1]) {
-            let settings = Settings::new::<f64>(&plan.decision.options, scheme(&plan.decision), None);
-            let cut = settings.cut(n);
-            let pieces = Pieces::of_rows(&settings, cut, SIZE, MARGIN).unwrap();
+            let pieces = Pieces::of_rows(&settings, settings.cut(n), SIZE, MARGIN).unwrap();
             let mut next = 0;
             for k in 0..pieces.count {
                 let (parts, window) = (pieces.parts(k), pieces.window(k));
-                assert!(
-                    parts.start == next
-                        && parts.len() < 2 * pieces.size + 1
-                        && window.len() * 2 <= pieces.longest_window()
-                );
+                assert!(parts.start == next && parts.len() < 2 * pieces.size);
+                assert!(window.len() * 2 <= pieces.longest_window());
                 assert!(k == 0 || pieces.rows(&pieces.around_end(k - 1)).len() >= 2 * MARGIN);
                 next = parts.end;
             }
-            assert_eq!(next, cut.partitions());
+            assert_eq!(next, pieces.cut.partitions());
         }
-        assert!(
-            Pieces::new::<f64>(
-                &Settings::new::<f64>(&plan.decision.options, scheme(&plan.decision), None),
-                Cut::new(1000, 32, 2)
-            )
-            .is_none()
-        );
+        for (n, expected) in [(1000, false), ((1 << 22) - 1, false), (1 << 22, true)] {
+            assert_eq!(Pieces::new::<f64>(&settings, settings.cut(n)).is_some(), expected, "{n}");
+        }
     }
 }
