@@ -18,7 +18,9 @@ fn long_systems_are_solved_within_the_contract() {
     one[N / 3] = 1.0;
     let in_rows = |rows: std::ops::Range<usize>| {
         let [mut sub, mut diag, mut sup] = [&sub, &diag, &sup].map(|array| array.clone());
-        (sub[rows.clone()].fill(-1.0), diag[rows.clone()].fill(2.0), sup[rows].fill(-1.0));
+        sub[rows.clone()].fill(-1.0);
+        diag[rows.clone()].fill(2.0);
+        sup[rows].fill(-1.0);
         [sub, diag, sup]
     };
     let ([a0, b0, c0], [a1, b1, c1]) = (in_rows(0..N - 1), in_rows(N / 4..N / 4 + 200_000));

@@ -457,7 +457,7 @@ mod tests {
         let number = |v: f64| T::from_real(T::Real::from_f64(v));
         let mut random = Random::new(n as u64);
         let [mut sub, mut diag, mut sup] = [n - 1, n, n - 1].map(|len| random_vec::<T>(len, &mut random));
-        diag.iter_mut().for_each(|b| *b = *b + number(dominance));
+        diag.iter_mut().for_each(|b| *b += number(dominance));
         for i in laplace {
             (sub[i - 1], diag[i], sup[i]) = (number(-1.0), number(2.0), number(-1.0));
         }
