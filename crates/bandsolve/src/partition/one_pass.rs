@@ -37,7 +37,7 @@ use dyn_stack::{PodStack, StackReq};
 
 /// The pieces of a system: groups of partitions. The last one has up to twice as many as the others.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pieces {
+pub(super) struct CachedPieces {
     cut: Cut,
     count: usize,
     /// Number of partitions of a piece.
@@ -46,7 +46,7 @@ pub(super) struct Pieces {
     margin: usize,
 }
 
-impl Pieces {
+impl CachedPieces {
     /// The pieces of a system with these partitions, or `None` if it is too short.
     pub fn new<T: Scalar>(settings: &Settings<'_>, cut: Cut) -> Option<Self> {
         let rows = |bytes: usize| bytes / size_of::<T>();
@@ -135,7 +135,7 @@ impl Pieces {
 /// What the solves of all pieces have in common.
 #[derive(Clone, Copy)]
 struct OnePass<'a, T: Scalar> {
-    pieces: Pieces,
+    pieces: CachedPieces,
     level: Level<'a, T>,
     rows: Rows<'a, T>,
     rhs: Columns<'a, T>,
@@ -143,7 +143,7 @@ struct OnePass<'a, T: Scalar> {
 
 /// Solve the system of a level in one pass. Returns `None`, with arbitrary x, if it must be solved in two.
 pub(super) fn solve<T: Scalar>(
-    pieces: Pieces,
+    pieces: CachedPieces,
     (settings, rows): (&Settings<'_>, Rows<'_, T>),
     (rhs, x, gaps): (Columns<'_, T>, ColumnsMut<'_, T>, ColumnsMut<'_, T::Real>),
     n_rhs: usize,
@@ -158,7 +158,7 @@ pub(super) fn solve<T: Scalar>(
     let of_thread = pieces.scratch_of_thread::<T>(settings, n_rhs).unaligned_bytes_required();
     let (scratch, _) = stack.make_raw::<u8>(of_thread * threads);
 
-    let mut window = Window::new(&pass, &mut *scratch);
+    let mut window = CoarseWindow::new(&pass, &mut *scratch);
     if ![0, pieces.count / 2 - 1, pieces.count - 2].into_iter().all(|k| window.decays(&pass, pieces.around_end(k))) {
         return None;
     }
@@ -287,7 +287,7 @@ impl<T: Scalar> PiecesShare<'_, T> {
 
     fn run(self) -> PiecesChecked {
         let Self { pass, of, mut x, mut gaps, scratch } = self;
-        let mut window = Window::new(pass, scratch);
+        let mut window = CoarseWindow::new(pass, scratch);
         let mut total = PiecesChecked { truncated: true, ..PiecesChecked::default() };
         let first = of.start.saturating_sub(1);
         // The pieces beside these have the unknowns around them.
@@ -308,7 +308,7 @@ impl<T: Scalar> PiecesShare<'_, T> {
 }
 
 /// The window of a piece, in the memory of a thread.
-struct Window<'a, T: Scalar> {
+struct CoarseWindow<'a, T: Scalar> {
     /// The coarse equations of these partitions.
     parts: Range<usize>,
     matrix: [&'a mut [T]; 3],
@@ -319,7 +319,7 @@ struct Window<'a, T: Scalar> {
     stack: &'a mut PodStack,
 }
 
-impl<'a, T: Scalar> Window<'a, T> {
+impl<'a, T: Scalar> CoarseWindow<'a, T> {
     fn new(pass: &OnePass<'_, T>, scratch: &'a mut [u8]) -> Self {
         let OnePass { pieces, level: Level { settings, n_rhs, .. }, .. } = *pass;
         let (n, stack) = (pieces.longest_window(), PodStack::new(scratch));
@@ -483,7 +483,7 @@ mod tests {
         let settings = Settings::new::<T>(&plan.decision.options, scheme, None);
         let LevelMatrix::Scalars(rows) = a.level_matrix(op) else { unreachable!() };
         let (n, cut, n_rhs) = (a.n(), settings.cut(a.n()), rhs.len() / a.n());
-        let pieces = Pieces::of_rows(&settings, cut, SIZE, MARGIN).unwrap();
+        let pieces = CachedPieces::of_rows(&settings, cut, SIZE, MARGIN).unwrap();
         let nan = T::from_real(T::Real::NAN);
         let (mut x, mut gaps) = (vec![nan; n * n_rhs], vec![T::Real::NAN; n_rhs * cut.partitions()]);
         let mut memory = vec![u8::MAX; pieces.scratch::<T>(&settings, n_rhs).unaligned_bytes_required()];
@@ -684,7 +684,7 @@ mod tests {
         let plan = Plan::once(crate::Shape::Tridiagonal { n: 1000, periodic: false }).threads(1);
         let settings = Settings::new::<f64>(&plan.decision.options, rpts::scheme(&plan.decision), None);
         for n in (60_000..60_300).chain([1 << 20, (1 << 20) + 1]) {
-            let pieces = Pieces::of_rows(&settings, settings.cut(n), SIZE, MARGIN).unwrap();
+            let pieces = CachedPieces::of_rows(&settings, settings.cut(n), SIZE, MARGIN).unwrap();
             let mut next = 0;
             for k in 0..pieces.count {
                 let (parts, window) = (pieces.parts(k), pieces.window(k));
@@ -696,7 +696,7 @@ mod tests {
             assert_eq!(next, pieces.cut.partitions());
         }
         for (n, expected) in [(1000, false), ((1 << 22) - 1, false), (1 << 22, true)] {
-            assert_eq!(Pieces::new::<f64>(&settings, settings.cut(n)).is_some(), expected, "{n}");
+            assert_eq!(CachedPieces::new::<f64>(&settings, settings.cut(n)).is_some(), expected, "{n}");
         }
     }
 }

@@ -33,7 +33,7 @@ use crate::partition::cut::{ALIGN, columns, columns_mut};
 use crate::partition::driver::{self, ByPartitions};
 use crate::partition::level::{CheckResults, LevelColumns, solve_level};
 use crate::partition::level_matrix::{Finer, LevelMatrix};
-use crate::partition::one_pass::{self, Pieces};
+use crate::partition::one_pass::{self, CachedPieces};
 use crate::partition::repair::{Windows, repair_partitions};
 use crate::partition::settings::{LevelSize, Settings};
 pub(crate) use crate::partition::settings::{Scheme, Truncation};
@@ -86,7 +86,7 @@ pub(crate) fn scratch<T: Scalar>(options: &Options, scheme: Scheme, size: LevelS
         let memory = settings.tile_memory::<T>(rows, group_size).max(settings.tile_memory::<T>(rows, 1));
         let two_passes =
             StackReq::new_aligned::<T::Real>(memory, ALIGN).and(settings.level_scratch::<T>(rows, group_size));
-        let pieces = Pieces::new::<T>(&settings, settings.cut(rows));
+        let pieces = CachedPieces::new::<T>(&settings, settings.cut(rows));
         let one_pass = pieces.map_or(StackReq::empty(), |pieces| pieces.scratch::<T>(&settings, group_size));
         return gaps.and(two_passes.or(one_pass));
     }
@@ -137,7 +137,7 @@ impl Partitioned {
         (n_rhs, stack): (usize, &mut PodStack),
     ) -> Option<(CheckResults, bool)> {
         let LevelMatrix::Scalars(matrix) = matrix else { return None };
-        let pieces = Pieces::new::<T>(settings, settings.cut(matrix.n()))?;
+        let pieces = CachedPieces::new::<T>(settings, settings.cut(matrix.n()))?;
         let (rhs, x, gaps) = (columns(rhs, n_rhs), columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
         let open = !matrix.periodic && !gaps[0].is_empty();
         open.then(|| one_pass::solve(pieces, (settings, matrix), (rhs, x, gaps), n_rhs, stack)).flatten()
