@@ -15,8 +15,9 @@
 //! The test affects only the time. Residuals are measured with the final unknowns on both sides of the ends of pieces, so an error of step 2
 //! is measured and repaired like any other.
 //!
-//! Cost per row with one right-hand side: 4 words read, 1 word written, 1 reciprocal. Pieces and windows do not depend on the number of threads,
-//! so neither do the bits of x. Each thread also solves the windows of the two pieces beside its own.
+//! Cost per row with one right-hand side: 4 words read, 1 word written, 1 reciprocal. Each thread has consecutive pieces. It also reduces and solves
+//! the windows of the piece before its first one and of the piece after its last one. Pieces and windows are the same for any number of threads, and
+//! so is x, bit for bit.
 
 use crate::contract::refine::good;
 use crate::decision::Options;
