@@ -26,7 +26,7 @@ fn matrix<T: Scalar>(n: usize, dominance: f64, laplace: Range<usize>) -> Tridiag
 }
 
 /// x in one pass, its checks, and the errors of partitions.
-struct Solved<T: Scalar> {
+struct InOnePass<T: Scalar> {
     x: Vec<T>,
     checks: CheckResults,
     gaps: Vec<T::Real>,
@@ -34,7 +34,7 @@ struct Solved<T: Scalar> {
 }
 
 /// Solve in one pass by the scheme of a plan. Scratch, x and errors begin as NaN.
-fn solve_by<T: Scalar>(a: &Tridiagonal<'_, T>, op: Op, rhs: &[T], plan: &Plan, scheme: Scheme) -> Option<Solved<T>> {
+fn solve_by<T: Scalar>(a: &Tridiagonal<'_, T>, op: Op, rhs: &[T], plan: &Plan, scheme: Scheme) -> Option<InOnePass<T>> {
     let settings = Settings::new::<T>(&plan.decision.options, scheme, None);
     let LevelMatrix::Scalars(rows) = a.level_matrix(op) else { unreachable!() };
     let (n, cut, n_rhs) = (a.n(), settings.cut(a.n()), rhs.len() / a.n());
@@ -44,10 +44,10 @@ fn solve_by<T: Scalar>(a: &Tridiagonal<'_, T>, op: Op, rhs: &[T], plan: &Plan, s
     let mut memory = vec![u8::MAX; pieces.scratch::<T>(&settings, n_rhs).unaligned_bytes_required()];
     let arrays = (columns(rhs, n_rhs), columns_mut(&mut x, n_rhs), columns_mut(&mut gaps, n_rhs));
     let (checks, truncated) = solve(pieces, (&settings, rows), arrays, n_rhs, PodStack::new(&mut memory))?;
-    Some(Solved { x, checks, gaps, truncated })
+    Some(InOnePass { x, checks, gaps, truncated })
 }
 
-fn in_one_pass<T: Scalar>(a: &Tridiagonal<'_, T>, op: Op, rhs: &[T], threads: usize) -> Option<Solved<T>> {
+fn in_one_pass<T: Scalar>(a: &Tridiagonal<'_, T>, op: Op, rhs: &[T], threads: usize) -> Option<InOnePass<T>> {
     let plan = Plan::once(a.shape()).threads(threads);
     solve_by(a, op, rhs, &plan, rpts::scheme(&plan.decision))
 }
@@ -88,7 +88,7 @@ mod generic {
             for place in [0, 33_333, 8 * SIZE - 1, 8 * SIZE, N - 1] {
                 let mut rhs = vec![T::ZERO; N];
                 rhs[place] = T::ONE;
-                let Solved { x, checks: [check, ..], .. } = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
+                let InOnePass { x, checks: [check, ..], .. } = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
                 assert!(check.bound <= good::<T>(), "{dominance}, {place}: {check:?}");
                 assert!(backward_error(Op::Plain.rows(&a), (&rhs, &x), false) <= 2.0 * good::<T>());
                 for wrong in [1, 100, SIZE, 5 * SIZE, 20_000, N - 2] {
@@ -150,7 +150,7 @@ fn inverses_that_do_not_decay() {
         assert!(in_one_pass(&matrix(N, 0.0, laplace), Op::Plain, &rhs, 2).is_none());
     }
     let a = matrix(N, 0.0, N / 4 - 2 * SIZE..N / 4 + 2 * SIZE);
-    let Solved { x, checks: [check, ..], gaps, .. } = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
+    let InOnePass { x, checks: [check, ..], gaps, .. } = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
     let eta = backward_error(Op::Plain.rows(&a), (&rhs, &x), false);
     assert!(eta > good::<f64>() && eta <= check.bound * (1.0 + 1e-6), "{eta:e}, {check:?}");
     let worst = gaps.into_iter().reduce(f64::max_bits).unwrap();
@@ -164,7 +164,7 @@ fn sources_far_from_the_end_of_a_piece() {
     for before in [1, 100, 300, 500, 600, 1000, 2000] {
         let mut rhs = vec![0.0; N];
         rhs[8 * SIZE - before] = 1.0;
-        let Solved { x, checks: [check, ..], .. } = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
+        let InOnePass { x, checks: [check, ..], .. } = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
         let eta = backward_error(Op::Plain.rows(&a), (&rhs, &x), false);
         assert!(eta <= 2.0 * good::<f64>() && check.bound <= good::<f64>(), "{before}: {eta:e}, {check:?}");
     }
@@ -176,7 +176,7 @@ fn a_large_error_beside_pieces_of_zeros() {
     let a = matrix(N, 0.0, N / 4 - 2 * SIZE..N / 4 + 2 * SIZE);
     let mut rhs = vec![0.0; N];
     rhs[N / 4] = 1.0;
-    let Solved { x, checks: [check, ..], .. } = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
+    let InOnePass { x, checks: [check, ..], .. } = in_one_pass(&a, Op::Plain, &rhs, 2).unwrap();
     let eta = backward_error(Op::Plain.rows(&a), (&rhs, &x), false);
     assert!(eta > good::<f64>() && check.bound > good::<f64>(), "{eta:e}, {check:?}");
 }
@@ -192,7 +192,7 @@ fn an_error_in_a_row_of_subnormal_numbers() {
         let a = Tridiagonal::new(&sub, &diag, &sup).unwrap();
         let mut rhs = vec![0.0; N];
         (rhs[60_000], rhs[row]) = (1.0, tiny);
-        let Some(Solved { x, checks: [check, ..], .. }) = in_one_pass(&a, Op::Plain, &rhs, 1) else { continue };
+        let Some(InOnePass { x, checks: [check, ..], .. }) = in_one_pass(&a, Op::Plain, &rhs, 1) else { continue };
         let eta = backward_error(Op::Plain.rows(&a), (&rhs, &x), false);
         assert!(
             check.suspect || !(check.bound <= good::<f32>()) || eta <= 2.0 * good::<f32>(),
@@ -206,7 +206,7 @@ fn singular_and_infinite_systems_are_noticed() {
     let rhs = random_vec::<f64>(N, &mut Random::new(7));
     let noticed = |a: &Tridiagonal<'_, f64>, rhs: &[f64]| {
         let solved = in_one_pass(a, Op::Plain, rhs, 2);
-        solved.is_none_or(|Solved { checks: [check, ..], .. }| check.suspect || !check.bound.is_finite())
+        solved.is_none_or(|InOnePass { checks: [check, ..], .. }| check.suspect || !check.bound.is_finite())
     };
     for row in [1, 1000, 4 * SIZE - 1, 4 * SIZE, 50_000, N - 2] {
         let [mut sub, mut diag, mut sup] = [N - 1, N, N - 1].map(|len| vec![1.0; len]);
