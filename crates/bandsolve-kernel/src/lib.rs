@@ -10,6 +10,7 @@
 // Public items are public for the other crates of this workspace only.
 #![allow(missing_docs)]
 
+pub mod adaptive;
 pub mod arithmetic;
 pub mod band_copy;
 pub mod band_form;

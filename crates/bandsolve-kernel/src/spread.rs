@@ -56,6 +56,16 @@ impl<T: Send> Split for RowsOf<'_, T> {
     }
 }
 
+/// An array whose row k is the section from `starts[k]` to `starts[k + 1]`, counted from `starts[0]`.
+pub struct SectionsOf<'a, T>(pub &'a mut [T], pub &'a [usize]);
+
+impl<T: Send> Split for SectionsOf<'_, T> {
+    fn split(self, rows: usize) -> (Self, Self) {
+        let (left, right) = self.0.split_at_mut(self.1[rows] - self.1[0]);
+        (SectionsOf(left, &self.1[..=rows]), SectionsOf(right, &self.1[rows..]))
+    }
+}
+
 /// Vectors of equal length, one after the other in an array. A part has the same rows of all of them.
 pub struct VectorsOf<'a, T> {
     /// The first row of the part in the first vector.
@@ -143,6 +153,19 @@ impl<A: Split, B: Split, C: Split> Split for (A, B, C) {
     }
 }
 
+impl<A: Split, const N: usize> Split for [A; N] {
+    fn split(self, rows: usize) -> (Self, Self) {
+        let mut rest: [Option<A>; N] = [const { None }; N];
+        let mut of = rest.iter_mut();
+        let first = self.map(|array| {
+            let (first, others) = array.split(rows);
+            of.next().map(|to| *to = Some(others));
+            first
+        });
+        (first, rest.map(|array| array.expect("each array was split")))
+    }
+}
+
 /// Call `work` for `tasks` contiguous pieces of `rows`, each with its part of `out`. A single task does not use rayon.
 pub fn spread<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
     cut(tasks, rows, out, work);
@@ -191,6 +214,27 @@ fn cut<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &dyn RowWork<S>
     join_calls(&mut left, &mut right);
 }
 
+/// [`spread`] row by row: call `work` with each of `rows` and its row of `out`.
+pub fn spread_each<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(impl Fn(usize, S) + Sync)) {
+    cut(tasks, rows, out, &|rows: Range<usize>, out: S| one_by_one(rows, out, work));
+}
+
+/// Call `work` with each of `rows` and its row of `out`.
+fn one_by_one<S: Split>(rows: Range<usize>, out: S, mut work: impl FnMut(usize, S)) {
+    let mut rest = Some(out);
+    for row in rows.clone() {
+        let out = rest.take().expect("`out` must have one row per chunk");
+        let out = if row + 1 == rows.end {
+            out
+        } else {
+            let (first, others) = out.split(1);
+            rest = Some(others);
+            first
+        };
+        work(row, out);
+    }
+}
+
 /// Call `work` for each of `count` chunks with its number and its row of `out`.
 ///
 /// All threads share the chunks if there are at least 2·`least` of them. `least` = 0 selects one thread. `both`
@@ -204,18 +248,8 @@ pub fn chunks<S: Split, R: Send + Copy + Sync>(
 ) -> R {
     let total = Mutex::new(none);
     let piece = |rows: Range<usize>, out: S| {
-        let (mut rest, mut result) = (Some(out), none);
-        for chunk in rows.clone() {
-            let out = rest.take().expect("`out` must have one row per chunk");
-            let out = if chunk + 1 == rows.end {
-                out
-            } else {
-                let (row, others) = out.split(1);
-                rest = Some(others);
-                row
-            };
-            result = both(result, work(chunk, out));
-        }
+        let mut result = none;
+        one_by_one(rows, out, |chunk, out| result = both(result, work(chunk, out)));
         let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
         *total = both(*total, result);
     };

@@ -32,269 +32,195 @@
 
 use crate::decision::Options;
 use crate::error::Result;
-use crate::matrix::Tridiagonal;
-use crate::memory::{allocate, push};
-use crate::methods::diagonal_pivoting::scaled;
+use crate::memory::{allocate, array, push};
+use crate::methods::cyclic_reduction::{open_rows, room, take};
 use crate::methods::stored::Elimination;
-use bandsolve_kernel::cyclic::inverse_of_pair;
-use bandsolve_kernel::memory::MemoryPool;
+use crate::tuning::tasks;
+use bandsolve_kernel::adaptive::{
+    AdaptiveArrays, CHUNK_ROWS, CombineChunk, EliminateChunk, PIECE_ROWS, ReduceChunk, SubstituteChunk,
+};
+use bandsolve_kernel::memory::{Array, MemoryPool};
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::scalar::{peak, reciprocal};
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::spread::{RowsOf, SectionsOf, Split, spread_each};
+use bandsolve_kernel::{Scalar, Simd};
+use core::ops::Range;
+use core::sync::atomic::{AtomicBool, Ordering};
 use dyn_stack::{PodStack, StackReq};
 
-/// Factors of an open system: 7½ to 8 words per row for most matrices, at most 9.
+/// Factors of an open system: 5 words and 1 byte per row and level, 8 to 9 words per row for most matrices, at most 16.
 ///
 /// # Cost
-/// Factor: about 60 flops and 3 divisions per row and level. Solve: 11 flops per row and right-hand side in total.
+/// Factor: about 60 flops and 2 divisions per row and level. Solve: 13 flops per row, level and right-hand side.
 #[derive(Debug)]
 pub(crate) struct AdaptiveCr<T: Scalar> {
     n: usize,
     levels: Vec<AdaptiveLevel<T>>,
+    spreading: Spreading,
     singular: bool,
 }
 
-/// The role of a row at one level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    /// Belongs to the next level.
-    Stays,
-    /// Is eliminated alone.
-    Alone,
-    /// Is eliminated together with the next row.
-    First,
-    /// Is eliminated together with the previous row.
-    Second,
-}
-
-/// An eliminated row of a block D of one or two rows.
+/// How the chunks of a level are distributed and computed.
 #[derive(Debug, Clone, Copy)]
-struct EliminatedRow<T> {
-    /// Its row of D⁻¹. A block of one row uses the first entry only.
-    inverse: [T; 2],
-    /// Its coefficients of the unknowns that stay above and below the block.
-    outer: [T; 2],
-    /// The factors by which its right-hand side is subtracted from those of the rows that stay above and below.
-    multipliers: [T; 2],
+struct Spreading {
+    threads: usize,
+    simd: Simd,
 }
 
-/// Factors of one level. Rows and right-hand sides are scaled before the elimination.
+/// Factors of one level.
 #[derive(Debug)]
 struct AdaptiveLevel<T: Scalar> {
-    /// The powers of two that scale the rows.
-    scale: Vec<T::Real>,
-    roles: Vec<Role>,
-    /// The eliminated rows, in order.
-    eliminated: Vec<EliminatedRow<T>>,
+    /// The [arrays](AdaptiveArrays) of all rows.
+    memory: Array<T>,
+    /// 1 for each row that stays, else 0.
+    stays: Array<u8>,
+    /// The numbers of rows that stay before each chunk and, at the end, of all rows that stay.
+    starts: Vec<usize>,
+    singular: bool,
 }
 
-/// Price of a row that stays. Between 1 and 16, the accuracy depends little on it. From 2 on, there are few levels.
-const STAY: f64 = 4.0;
-/// Price of a block that cannot be eliminated. It exceeds all others, but is finite, so that all other blocks are still chosen well.
-const NEVER: f64 = 1e30;
-
-/// The prices of eliminating row i alone, and rows i−1 and i together.
-fn prices<T: Scalar>(rows: &[[T; 3]], i: usize) -> [f64; 2] {
-    let size = |v: T| peak(v).to_f64();
-    let column = |j: usize| {
-        let above = if j > 0 { size(rows[j - 1][2]) } else { 0.0 };
-        let below = rows.get(j + 1).map_or(0.0, |row| size(row[0]));
-        above.max(below).max(size(rows[j][1]))
-    };
-    let alone = column(i) / size(rows[i][1]);
-    if i == 0 {
-        return [alone.min(NEVER), NEVER];
-    }
-    let ([_, b0, c0], [a1, b1, _]) = (rows[i - 1], rows[i]);
-    let sum = column(i - 1) * (size(b1) + size(c0)) + column(i) * (size(a1) + size(b0));
-    [alone.min(NEVER), (sum / size(b0 * b1 - a1 * c0)).min(NEVER)]
+/// The arrays of a level of `n` rows in `memory`.
+fn arrays<A: Split>(memory: A, n: usize) -> AdaptiveArrays<A> {
+    let (before, memory) = take(memory, n);
+    let (own, memory) = take(memory, n);
+    let (after, memory) = take(memory, n);
+    let (above, memory) = take(memory, n);
+    [before, own, after, above, take(memory, n).0]
 }
 
-/// Find the cheapest alternation of blocks that stay and blocks that are eliminated.
-fn structure<T: Scalar>(rows: &[[T; 3]]) -> Result<Vec<Role>> {
-    let n = rows.len();
-    // Whether the best block that ends with row i has two rows, for an eliminated block and for one that stays.
-    let mut pairs = allocate(n, [false; 2])?;
-    // The lowest prices of all rows except the last two, and except the last one, if the last block is eliminated or stays.
-    let (mut before, mut last) = ([NEVER * NEVER; 2], [0.0; 2]);
-    for (i, pair) in pairs.iter_mut().enumerate() {
-        let [single_price, pair_price] = prices(rows, i);
-        let single = [last[1] + single_price, last[0] + STAY];
-        let double = [before[1] + pair_price, before[0] + 2.0 * STAY];
-        *pair = [double[0] < single[0], double[1] < single[1]];
-        let next = [single[0].min(double[0]), single[1].min(double[1])];
-        // Only differences matter, and they stay exact for small numbers.
-        let least = next[0].min(next[1]);
-        (before, last) = (last.map(|v| v - least), next.map(|v| v - least));
-    }
-    let mut roles = allocate(n, Role::Stays)?;
-    let (mut end, mut stays) = (n, n > 2 && last[1] < last[0]);
-    while end > 0 {
-        let pair = pairs[end - 1][usize::from(stays)];
-        let start = end - 1 - usize::from(pair);
-        if !stays {
-            (roles[start], roles[end - 1]) =
-                if pair { (Role::First, Role::Second) } else { (Role::Alone, Role::Alone) };
-        }
-        (end, stays) = (start, !stays);
-    }
-    Ok(roles)
+/// The rows of a chunk.
+fn rows_of(chunk: usize, n: usize) -> Range<usize> {
+    let first = chunk * CHUNK_ROWS;
+    first..(first + CHUNK_ROWS).min(n)
 }
 
 impl<T: Scalar> AdaptiveLevel<T> {
-    /// Choose and eliminate blocks, and return the rows of the next level, too.
-    fn new(rows: &Rows<'_, T>) -> Result<(Self, Tridiagonal<'static, T>)> {
+    /// Choose and eliminate blocks, and return `sub`, `diag` and `sup` of the next level, too.
+    fn new(rows: &Rows<'_, T>, spreading: Spreading, pool: &MemoryPool) -> Result<(Self, [Array<T>; 3])> {
         let n = rows.n();
-        let (mut scale, mut matrix) = (allocate(n, T::Real::ONE)?, allocate(n, [T::ZERO; 3])?);
-        for i in 0..n {
-            let row = scaled(rows, i);
-            (matrix[i], scale[i]) = (row.entries, row.scale);
-        }
-        let roles = structure(&matrix)?;
-        let count = roles.iter().filter(|role| **role != Role::Stays).count();
-        let none = EliminatedRow { inverse: [T::ZERO; 2], outer: [T::ZERO; 2], multipliers: [T::ZERO; 2] };
-        let mut level = Self { scale, roles, eliminated: allocate(count, none)? };
-        level.eliminate(&matrix);
-        let coarse = level.coarse_rows(&matrix)?;
+        let memory = array(5 * room(n), Some(pool))?;
+        let (stays, starts) = (array(n, Some(pool))?, allocate(n.div_ceil(CHUNK_ROWS) + 1, 0)?);
+        let mut level = Self { memory, stays, starts, singular: false };
+        level.eliminate(rows, spreading);
+        let coarse = || array(level.coarse_n(), Some(pool));
+        let mut coarse = [coarse()?, coarse()?, coarse()?];
+        level.combine(rows, coarse.each_mut().map(|to| &mut **to), spreading);
         Ok((level, coarse))
-    }
-
-    /// Fill `eliminated`.
-    fn eliminate(&mut self, rows: &[[T; 3]]) {
-        let mut rest = &mut self.eliminated[..];
-        for (i, role) in self.roles.iter().enumerate() {
-            let above = if i > 0 { rows[i - 1][2] } else { T::ZERO };
-            let below = |i: usize| rows.get(i + 1).map_or(T::ZERO, |row| row[0]);
-            let [a, b, c] = rows[i];
-            match role {
-                Role::Alone => {
-                    let recip = reciprocal(b);
-                    let multipliers = [above * recip, below(i) * recip];
-                    rest[0] = EliminatedRow { inverse: [recip, T::ZERO], outer: [a, c], multipliers };
-                    rest = &mut rest[1..];
-                }
-                Role::First => {
-                    let [a1, b1, c1] = rows[i + 1];
-                    let inverse = inverse_of_pair([b, c], [a1, b1]);
-                    let multipliers = |j: usize| [above * inverse[0][j], below(i + 1) * inverse[1][j]];
-                    rest[0] = EliminatedRow { inverse: inverse[0], outer: [a, T::ZERO], multipliers: multipliers(0) };
-                    rest[1] = EliminatedRow { inverse: inverse[1], outer: [T::ZERO, c1], multipliers: multipliers(1) };
-                    rest = &mut rest[2..];
-                }
-                Role::Second | Role::Stays => {}
-            }
-        }
-    }
-
-    /// Compute the rows of the next level.
-    fn coarse_rows(&self, rows: &[[T; 3]]) -> Result<Tridiagonal<'static, T>> {
-        let m = self.coarse_n();
-        let (mut sub, mut diag, mut sup) = (allocate(m, T::ZERO)?, allocate(m, T::ZERO)?, allocate(m, T::ZERO)?);
-        let (mut k, mut eliminated) = (0, self.eliminated.iter());
-        // The `sub` of the next row that stays, and the number to subtract from its `diag`.
-        let mut from_above = [T::ZERO; 2];
-        for (i, role) in self.roles.iter().enumerate() {
-            if *role == Role::Stays {
-                let [a, b, c] = rows[i];
-                let stays = |i: usize| self.roles.get(i) == Some(&Role::Stays);
-                sub[k] = if stays(i.wrapping_sub(1)) { a } else { from_above[0] };
-                diag[k] = b - from_above[1];
-                sup[k] = if stays(i + 1) { c } else { T::ZERO };
-                (k, from_above) = (k + 1, [T::ZERO; 2]);
-                continue;
-            }
-            let Some(EliminatedRow { outer, multipliers, .. }) = eliminated.next() else { break };
-            if k > 0 {
-                diag[k - 1] -= multipliers[0] * outer[0];
-                sup[k - 1] -= multipliers[0] * outer[1];
-            }
-            from_above[0] -= multipliers[1] * outer[0];
-            from_above[1] += multipliers[1] * outer[1];
-        }
-        Tridiagonal::from_vecs(sub, diag, sup, false)
     }
 
     /// Number of rows of the next level.
     fn coarse_n(&self) -> usize {
-        self.roles.len() - self.eliminated.len()
+        self.starts[self.chunks()]
     }
 
-    fn is_singular(&self) -> bool {
-        self.eliminated.iter().any(|row| row.inverse == [T::ZERO; 2])
+    fn chunks(&self) -> usize {
+        self.starts.len() - 1
     }
 
-    /// Compute the right-hand side of the next level, and scale the one of this level.
-    fn reduce(&self, d: &mut [T], coarse: &mut [T]) {
-        let (mut k, mut eliminated) = (0, self.eliminated.iter());
-        let mut from_above = T::ZERO;
-        for ((d, scale), role) in d.iter_mut().zip(&self.scale).zip(&self.roles) {
-            *d = d.scale(*scale);
-            if *role == Role::Stays {
-                coarse[k] = *d - from_above;
-                (k, from_above) = (k + 1, T::ZERO);
-                continue;
-            }
-            let Some(EliminatedRow { multipliers, .. }) = eliminated.next() else { break };
-            if k > 0 {
-                coarse[k - 1] -= multipliers[0] * *d;
-            }
-            from_above += multipliers[1] * *d;
+    /// The arrays of the rows in `range`.
+    fn arrays(&self, range: Range<usize>) -> AdaptiveArrays<&[T]> {
+        arrays(&*self.memory, self.stays.len()).map(|array| &array[range.clone()])
+    }
+
+    /// Fill all fields.
+    fn eliminate(&mut self, rows: &Rows<'_, T>, Spreading { threads, simd }: Spreading) {
+        let (n, singular) = (rows.n(), AtomicBool::new(false));
+        let mut to = arrays(&mut *self.memory, n);
+        let out = to.each_mut().map(|array| RowsOf(array, CHUNK_ROWS));
+        let out = (out, RowsOf(&mut self.stays, CHUNK_ROWS), &mut self.starts[1..]);
+        spread_each(tasks(threads, n), 0..n.div_ceil(CHUNK_ROWS), out, &|chunk, (to, stays, count)| {
+            let to = to.map(|array| array.0);
+            let facts = EliminateChunk { rows, first: chunk * CHUNK_ROWS, to, stays: stays.0 }.run_on(simd);
+            singular.fetch_or(facts.singular, Ordering::Relaxed);
+            count[0] = facts.stay;
+        });
+        self.singular = singular.into_inner();
+        for chunk in 0..self.chunks() {
+            self.starts[chunk + 1] += self.starts[chunk];
+        }
+        // `below` of the last row of a chunk is for a row that is eliminated.
+        let [.., below] = arrays(&mut *self.memory, n);
+        for next in (CHUNK_ROWS..n).step_by(CHUNK_ROWS).filter(|next| self.stays[*next] == 1) {
+            below[next - 1] = T::ZERO;
         }
     }
 
-    /// Compute x from the scaled d and from x of the next level.
-    fn substitute(&self, coarse: &[T], x: &mut [T]) {
-        let (mut k, mut rest) = (0, &self.eliminated[..]);
-        for i in 0..x.len() {
-            let above = if k > 0 { coarse[k - 1] } else { T::ZERO };
-            let below = coarse.get(k).copied().unwrap_or(T::ZERO);
-            let known = |row: &EliminatedRow<T>, d: T| d - (row.outer[0] * above + row.outer[1] * below);
-            match self.roles[i] {
-                Role::Stays => (x[i], k) = (below, k + 1),
-                Role::Alone => {
-                    x[i] = rest[0].inverse[0] * known(&rest[0], x[i]);
-                    rest = &rest[1..];
-                }
-                Role::First => {
-                    let d = [known(&rest[0], x[i]), known(&rest[1], x[i + 1])];
-                    x[i] = rest[0].inverse[0] * d[0] + rest[0].inverse[1] * d[1];
-                    x[i + 1] = rest[1].inverse[0] * d[0] + rest[1].inverse[1] * d[1];
-                    rest = &rest[2..];
-                }
-                Role::Second => {}
-            }
+    /// Compute the rows of the next level.
+    fn combine(&self, rows: &Rows<'_, T>, coarse: [&mut [T]; 3], Spreading { threads, simd }: Spreading) {
+        let n = rows.n();
+        let [_, own, _, above, below] = self.arrays(0..n);
+        let out = coarse.map(|array| SectionsOf(array, &self.starts));
+        spread_each(tasks(threads, n), 0..self.chunks(), out, &|chunk, coarse| {
+            let (range, coarse) = (rows_of(chunk, n), coarse.map(|section| section.0));
+            let (first, own, stays) = (range.start, &own[range.clone()], &self.stays[range]);
+            CombineChunk { rows, first, own, stays, beside: [above, below], coarse }.run_on(simd);
+        });
+    }
+
+    /// Compute the right-hand side of the next level, and replace d by y.
+    fn reduce(&self, d: &mut [T], coarse: &mut [T], Spreading { threads, simd }: Spreading) {
+        let n = d.len();
+        let out = (RowsOf(&mut *d, CHUNK_ROWS), SectionsOf(&mut *coarse, &self.starts));
+        spread_each(tasks(threads, n), 0..self.chunks(), out, &|chunk, (RowsOf(d, _), SectionsOf(coarse, _))| {
+            let rows = rows_of(chunk, n);
+            let (arrays, stays) = (self.arrays(rows.clone()), &self.stays[rows]);
+            ReduceChunk { arrays, stays, d, coarse }.run_on(simd);
+        });
+        // The last row of a chunk lacks y of the next row.
+        let [.., below] = self.arrays(0..n);
+        for (next, start) in (CHUNK_ROWS..n).step_by(CHUNK_ROWS).zip(&self.starts[1..]) {
+            coarse[start - 1] -= below[next - 1] * d[next];
         }
+    }
+
+    /// Compute x from y and from x of the next level, which follows a number before its first and precedes one after its last unknown.
+    fn substitute(&self, coarse: &[T], x: &mut [T], Spreading { threads, simd }: Spreading) {
+        let n = x.len();
+        spread_each(tasks(threads, n), 0..self.chunks(), RowsOf(x, CHUNK_ROWS), &|chunk, RowsOf(x, _)| {
+            let rows = rows_of(chunk, n);
+            let ([.., above, below], stays) = (self.arrays(rows.clone()), &self.stays[rows]);
+            let coarse = &coarse[self.starts[chunk]..self.starts[chunk + 1] + 2];
+            SubstituteChunk { arrays: [above, below], stays, coarse, x }.run_on(simd);
+        });
     }
 }
 
-/// Maximum number of rows of the level after one of n rows, which keeps two of three rows. Of two rows, it keeps at most one.
+/// Maximum number of rows of the level after one of n rows. A piece keeps two of three rows, and up to three rows beside its ends. A piece that
+/// is the whole system keeps at most one of two rows.
 fn most_that_stay(n: usize) -> usize {
-    if n > 2 { 2 * (n + 1) / 3 } else { n.saturating_sub(1) }
+    match n {
+        0..=2 => n.saturating_sub(1),
+        3..=PIECE_ROWS => 2 * (n + 1) / 3,
+        _ => (2 * n + 11 * n.div_ceil(PIECE_ROWS)) / 3,
+    }
 }
 
 /// Solve a system with the levels `levels`.
-fn solve_levels<T: Scalar>(levels: &[AdaptiveLevel<T>], x: &mut [T], stack: &mut PodStack) {
+fn solve_levels<T: Scalar>(levels: &[AdaptiveLevel<T>], x: &mut [T], spreading: Spreading, stack: &mut PodStack) {
     let Some((level, coarser)) = levels.split_first() else { return };
-    let (coarse, stack) = stack.make_raw::<T>(level.coarse_n());
-    level.reduce(x, coarse);
-    solve_levels(coarser, coarse, stack);
-    level.substitute(coarse, x);
+    let m = level.coarse_n();
+    let (coarse, stack) = stack.make_raw::<T>(m + 2);
+    (coarse[0], coarse[m + 1]) = (T::ZERO, T::ZERO);
+    level.reduce(x, &mut coarse[1..=m], spreading);
+    solve_levels(coarser, &mut coarse[1..=m], spreading, stack);
+    level.substitute(coarse, x, spreading);
 }
 
 impl<T: Scalar> Elimination<T> for AdaptiveCr<T> {
     const NEEDS_SCRATCH: bool = true;
 
-    fn new(rows: &Rows<'_, T>, _options: &Options, _pool: &MemoryPool) -> Result<Self> {
-        let (first, mut coarse) = AdaptiveLevel::new(rows)?;
+    fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self> {
+        let spreading = Spreading { threads: options.threads, simd: options.simd };
+        let (first, mut coarse) = AdaptiveLevel::new(rows, spreading, pool)?;
         let mut levels = Vec::new();
         push(&mut levels, first)?;
-        while coarse.n() > 0 {
-            let (level, next) = AdaptiveLevel::new(&coarse.rows())?;
+        while !coarse[0].is_empty() {
+            let (level, next) =
+                AdaptiveLevel::new(&open_rows(coarse.each_ref().map(|array| &**array)), spreading, pool)?;
             push(&mut levels, level)?;
             coarse = next;
         }
-        let singular = levels.iter().any(AdaptiveLevel::is_singular);
-        Ok(Self { n: rows.n(), levels, singular })
+        let singular = levels.iter().any(|level| level.singular);
+        Ok(Self { n: rows.n(), levels, spreading, singular })
     }
 
     fn is_singular(&self) -> bool {
@@ -304,54 +230,65 @@ impl<T: Scalar> Elimination<T> for AdaptiveCr<T> {
     /// Scratch for the right-hand sides of the coarser levels, one column at a time, for any choice of blocks.
     fn scratch(&self, _n_rhs: usize) -> StackReq {
         let sizes = core::iter::successors(Some(most_that_stay(self.n)), |n| (*n > 0).then(|| most_that_stay(*n)));
-        sizes.fold(StackReq::EMPTY, |all, n| all.and(StackReq::new::<T>(n)))
+        sizes.fold(StackReq::EMPTY, |all, n| all.and(StackReq::new::<T>(n + 2)))
     }
 
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
-        x.chunks_exact_mut(rows.n()).for_each(|x| solve_levels(&self.levels, x, stack));
+        x.chunks_exact_mut(rows.n()).for_each(|x| solve_levels(&self.levels, x, self.spreading, stack));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Role::{Alone, First, Second, Stays};
     use super::*;
     use crate::methods::stored::testing::{check_dominant, matrix, options, solve};
 
-    fn roles(diag: &[f64]) -> Vec<Role> {
-        structure(&diag.iter().map(|b| [1.0, *b, 1.0]).collect::<Vec<_>>()).unwrap()
+    fn first_level(rows: &[[f64; 3]]) -> (AdaptiveLevel<f64>, [Vec<f64>; 3]) {
+        let (a, options) = (matrix(rows), options());
+        let spreading = Spreading { threads: options.threads, simd: options.simd };
+        let (level, coarse) = AdaptiveLevel::new(&a.rows(), spreading, &MemoryPool::default()).unwrap();
+        (level, coarse.map(|array| array.to_vec()))
+    }
+
+    fn roles(diag: &[f64]) -> String {
+        let (level, _) = first_level(&diag.iter().map(|b| [1.0, *b, 1.0]).collect::<Vec<_>>());
+        let [before, _, after, ..] = level.arrays(0..diag.len());
+        let role = |i: usize| match (level.stays[i], before[i] != 0.0 || after[i] != 0.0) {
+            (1, _) => 'S',
+            (_, true) => 'P',
+            (_, false) => 'A',
+        };
+        (0..diag.len()).map(role).collect()
     }
 
     #[test]
     fn blocks_follow_the_numbers() {
         // All pairs are singular, so rows are eliminated alone.
-        assert_eq!(roles(&[1.0, 1.0, 1.0]), [Alone, Stays, Alone]);
+        assert_eq!(roles(&[1.0, 1.0, 1.0]), "ASA");
         // All single rows are singular or nearly singular, so pairs are eliminated.
-        assert_eq!(roles(&[0.0, 0.0, 5.0, 0.0, 0.0]), [First, Second, Stays, First, Second]);
-        assert_eq!(roles(&[1e-9, 1e-9, 5.0, -1e-9, 0.0]), [First, Second, Stays, First, Second]);
+        assert_eq!(roles(&[0.0, 0.0, 5.0, 0.0, 0.0]), "PPSPP");
+        assert_eq!(roles(&[1e-9, 1e-9, 5.0, -1e-9, 0.0]), "PPSPP");
         // If all blocks are good, few rows stay.
-        assert_eq!(roles(&[9.0; 5]), [First, Second, Stays, First, Second]);
-        assert_eq!(roles(&[4.0]), [Alone]);
+        assert_eq!(roles(&[9.0; 5]), "PPSPP");
+        assert_eq!(roles(&[4.0]), "A");
     }
 
     #[test]
     fn one_level_by_hand() {
-        // D = [0 1; 1 0] in the middle exchanges x₁ and x₂ and couples their neighbours.
-        let mut level = AdaptiveLevel::<f64> {
-            scale: vec![1.0; 4],
-            roles: vec![Stays, First, Second, Stays],
-            eliminated: vec![EliminatedRow { inverse: [0.0; 2], outer: [0.0; 2], multipliers: [0.0; 2] }; 2],
-        };
-        let rows = [[0.0, 3.0, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 3.0, 0.0]];
-        level.eliminate(&rows);
-        let coarse = level.coarse_rows(&rows).unwrap();
-        assert_eq!([coarse.row(0), coarse.row(1)], [(0.0, 3.0, -1.0), (-1.0, 3.0, 0.0)]);
-        let (x_true, mut d) = ([1.0, 2.0, 3.0, 4.0], vec![0.0; 2]);
-        let mut x = matrix(&rows).apply(&x_true).unwrap();
-        level.reduce(&mut x, &mut d);
-        assert_eq!(d, coarse.apply(&[1.0, 4.0]).unwrap());
-        level.substitute(&[1.0, 4.0], &mut x);
-        assert_eq!(x, x_true);
+        // [0 1; 1 0] in the middle exchanges x₁ and x₂ and couples their neighbors, which stay because they are small.
+        let small = 1.0 / 1024.0;
+        let rows = [[0.0, small, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, small, 0.0]];
+        let (level, coarse) = first_level(&rows);
+        assert_eq!(level.stays[..], [1, 0, 0, 1]);
+        // Rows are multiplied by 2.
+        assert_eq!(coarse, [vec![0.0, -2.0], vec![2.0 * small; 2], vec![-2.0, 0.0]]);
+        let (mut x, mut d) = (matrix(&rows).apply(&[1.0, 2.0, 3.0, 4.0]).unwrap(), [0.0; 4]);
+        let spreading = Spreading { threads: 1, simd: options().simd };
+        level.reduce(&mut x, &mut d[1..3], spreading);
+        assert_eq!(d[1..3], [2.0 * small - 8.0, 8.0 * small - 2.0]);
+        (d[1], d[2]) = (1.0, 4.0);
+        level.substitute(&d, &mut x, spreading);
+        assert_eq!(x, [1.0, 2.0, 3.0, 4.0]);
     }
 
     #[test]
@@ -363,8 +300,55 @@ mod tests {
         }
     }
 
+    /// Decoupled blocks [0 1; 1 0], with a block [1] among them. The last row of a piece stays, and can belong to either row of a block.
+    #[test]
+    fn pairs_at_the_ends_of_pieces() {
+        for n in [2, 126, 127, 128, 129, 130, 254, 255, 256, 257, 258, 384, 385, 511, 512, 513, 514, 1000, 1001] {
+            for alone in [0, 1, 2, 125, 126, 127, 128, 129, 130, 255, 256, 257, n] {
+                let (mut rows, mut one) = (Vec::new(), Some(alone));
+                while rows.len() < n {
+                    if one.is_some_and(|one| rows.len() >= one) || rows.len() + 1 == n {
+                        one = None;
+                        rows.push([0.0, 1.0, 0.0]);
+                    } else {
+                        rows.extend([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]);
+                    }
+                }
+                let a = matrix(&rows);
+                let x_true: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();
+                let factors = AdaptiveCr::new(&a.rows(), &options(), &MemoryPool::default()).unwrap();
+                assert!(!factors.is_singular(), "{n} rows, row {alone} alone");
+                assert_eq!(solve::<AdaptiveCr<f64>>(&a, &options(), &a.apply(&x_true).unwrap()), x_true);
+            }
+        }
+    }
+
+    #[test]
+    fn singular_systems() {
+        for n in [3, 127, 128, 129, 300] {
+            for zero in [0, n / 2, n - 1] {
+                let mut rows = vec![[1.0, 4.0, 1.0]; n];
+                rows[zero] = [0.0; 3];
+                let a = matrix(&rows);
+                let factors = AdaptiveCr::new(&a.rows(), &options(), &MemoryPool::default()).unwrap();
+                assert!(factors.is_singular(), "row {zero} of {n} is zero");
+            }
+        }
+    }
+
     #[test]
     fn dominant_systems_of_every_size() {
         check_dominant::<AdaptiveCr<f64>>();
+    }
+
+    #[test]
+    fn no_level_is_larger_than_its_bound() {
+        for n in [1, 2, 3, 4, 5, 127, 128, 129, 255, 256, 257, 1000, 4096] {
+            for diag in [0.0, 1.0, 9.0] {
+                let (level, _) = first_level(&vec![[1.0, diag, 1.0]; n]);
+                assert!(level.coarse_n() <= most_that_stay(n), "{} of {n} rows stay", level.coarse_n());
+            }
+            assert!(most_that_stay(n) < n);
+        }
     }
 }

@@ -53,7 +53,7 @@ pub(crate) struct CyclicReduction<T: Scalar, const B: usize> {
 
 /// Room for an array of `len` words. Without the additional cache line, arrays whose lengths are powers of two would displace each other
 /// in the first-level cache.
-const fn room(len: usize) -> usize {
+pub(crate) const fn room(len: usize) -> usize {
     len.next_multiple_of(8) + 8
 }
 
@@ -77,13 +77,13 @@ fn level_arrays<A: Split>(memory: A, m: usize, block: usize) -> LevelArrays<A> {
 }
 
 /// An array of `len` words, and the memory after its room.
-fn take<A: Split>(memory: A, len: usize) -> (A, A) {
+pub(crate) fn take<A: Split>(memory: A, len: usize) -> (A, A) {
     let (array, rest) = memory.split(room(len));
     (array.split(len).0, rest)
 }
 
 /// Rows of an open matrix whose arrays all have one entry per row.
-fn open_rows<'a, T: Scalar>([sub, diag, sup]: [&'a [T]; 3]) -> Rows<'a, T> {
+pub(crate) fn open_rows<'a, T: Scalar>([sub, diag, sup]: [&'a [T]; 3]) -> Rows<'a, T> {
     let (first, last, end) = (T::ZERO, T::ZERO, sup.len() - 1);
     Rows { sub: &sub[1..], diag, sup: &sup[..end], first, last, periodic: false, conj: false }
 }
