@@ -5,22 +5,22 @@
 //! Right-hand sides d and unknowns x of the rows of a block, with X₋ and X₊ the unknowns that stay above and below, are
 //!
 //! ```text
-//! y = before·d₋ + own·d + after·d₊,   x = y − above·X₋ − below·X₊
+//! y = before·d₋ + center·d + after·d₊,   x = y − above·X₋ − below·X₊
 //! ```
 //!
 //! d₋ and d₊ belong to the previous and the next row. `before` and `after` are zero except in blocks of two rows. In a row that stays,
-//! `own` is the scale of the row, and `above` and `below` are its scaled entries beside rows that are eliminated. Its right-hand side is
+//! `center` is the scale of the row, and `above` and `below` are its scaled entries beside rows that are eliminated. Its right-hand side is
 //!
 //! ```text
 //! d′ = y − above·y₋ − below·y₊
 //! ```
 //!
-//! No loop over rows has a branch that depends on the blocks: those of random matrices are unpredictable. Products and sums are not fused,
+//! No branch inside a loop over rows depends on the blocks, because the blocks of random matrices are unpredictable. Products and sums are not fused,
 //! so that rows beside vectors have the same bits as rows in vectors.
 
 use crate::job::kernel;
 use crate::rows::Rows;
-use crate::scalar::{peak, reciprocal};
+use crate::scalar::{larger, peak, reciprocal};
 use crate::{Job, Lanes, RealScalar, Scalar};
 use core::ops::Range;
 
@@ -28,15 +28,17 @@ use core::ops::Range;
 pub const PIECE_ROWS: usize = 128;
 /// Number of rows of a chunk. It has two pieces.
 pub const CHUNK_ROWS: usize = 2 * PIECE_ROWS;
+// Both outer rows of a piece can stay. Some row between them must be eliminated.
+const _: () = assert!(PIECE_ROWS >= 8);
 
-/// Number of rows after which prices are compared with the smallest one.
+/// Number of rows after which the smallest price is subtracted from the others, so that small differences are not rounded away.
 const GROUP: usize = 8;
 /// Price of a row that stays. Between 1 and 16, the accuracy depends little on it. From 2 on, there are few levels.
 const STAY: f64 = 4.0;
 /// Price of a block that cannot be eliminated. It exceeds all others, but is finite, so that all other blocks are still chosen well.
 const NEVER: f64 = 1e30;
 
-/// The arrays of some rows: `before`, `own`, `after`, `above`, `below`.
+/// The arrays of some rows: `before`, `center`, `after`, `above`, `below`.
 pub type AdaptiveArrays<A> = [A; 5];
 
 /// Choose and eliminate the blocks of one chunk.
@@ -46,11 +48,11 @@ pub struct EliminateChunk<'a, T: Scalar> {
     pub first: usize,
     /// For all rows of the chunk. The last row gets its `below` even if the next one stays.
     pub to: AdaptiveArrays<&'a mut [T]>,
-    /// For 1 in rows that stay, and 0 in the others.
+    /// Output: 1 for rows that stay, 0 for the others.
     pub stays: &'a mut [u8],
 }
 
-/// What the elimination of a chunk tells.
+/// The result of the elimination of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkFacts {
     /// Number of rows that stay.
@@ -64,23 +66,23 @@ kernel!(EliminateChunkKernel: EliminateChunk<'a> => ChunkFacts);
 /// One entry for each row of a chunk, and for the rows before and after it.
 type Tile<T> = [T; CHUNK_ROWS + 2];
 
-/// Fill a tile, which is zero before, with the numbers of a chunk of `count` rows from `first` on and of the rows beside it. `skipped` rows
-/// have no number.
+/// Fill a tile of zeros with the numbers of a chunk of `count` rows from `first` on and of the rows beside it. The array has no number of the first
+/// `skipped` rows.
 #[inline(always)]
-fn put<T: Scalar>(of: &[T], skipped: usize, (first, count): (usize, usize), tile: &mut Tile<T>) {
+fn load<T: Scalar>(of: &[T], skipped: usize, (first, count): (usize, usize), tile: &mut Tile<T>) {
     // Row i is number i − skipped of the array, and has the place i + 1 − first in the tile.
     let from = first.max(skipped + 1) - 1;
     let values = &of[from - skipped..(first + count + 1 - skipped).min(of.len())];
     tile[from + 1 - first..][..values.len()].copy_from_slice(values);
 }
 
-/// Fill tiles with `sub`, `diag` and `sup` of a chunk of an open system, and of the rows beside it.
+/// Fill tiles of zeros with `sub`, `diag` and `sup` of a chunk of an open system, and of the rows beside it.
 #[inline(always)]
-fn put_rows<T: Scalar>(rows: &Rows<'_, T>, chunk: (usize, usize), [sub, diag, sup]: [&mut Tile<T>; 3]) {
+fn load_rows<T: Scalar>(rows: &Rows<'_, T>, chunk: (usize, usize), [sub, diag, sup]: [&mut Tile<T>; 3]) {
     // Row 0 has no `sub`.
-    put(rows.sub, 1, chunk, sub);
-    put(rows.diag, 0, chunk, diag);
-    put(rows.sup, 0, chunk, sup);
+    load(rows.sub, 1, chunk, sub);
+    load(rows.diag, 0, chunk, diag);
+    load(rows.sup, 0, chunk, sup);
     if rows.conj {
         for tile in [sub, diag, sup] {
             tile.iter_mut().for_each(|v| *v = Scalar::conj(*v));
@@ -107,9 +109,8 @@ impl<T: Scalar> ScaledRows<T> {
     #[inline(always)]
     fn fill(&mut self, rows: &Rows<'_, T>, first: usize, count: usize) {
         let Self { sub, diag, sup, scale } = self;
-        put_rows(rows, (first, count), [sub, diag, sup]);
+        load_rows(rows, (first, count), [sub, diag, sup]);
         for k in 0..count + 2 {
-            let larger = |a: T::Real, b: T::Real| if a > b { a } else { b };
             let by = larger(larger(peak(sub[k]), peak(diag[k])), peak(sup[k])).equilibrate();
             (sub[k], diag[k], sup[k]) = (sub[k].scale(by), diag[k].scale(by), sup[k].scale(by));
             scale[k] = by;
@@ -135,7 +136,6 @@ impl<T: Scalar> Candidates<T> {
     fn fill(&mut self, rows: &ScaledRows<T>, count: usize) {
         let ScaledRows { sub, diag, sup, .. } = rows;
         let size = |v: T| peak(v).to_f64();
-        let larger = |a: f64, b: f64| if a > b { a } else { b };
         let mut columns = [0.0; CHUNK_ROWS + 1];
         for k in 1..count + 1 {
             columns[k] = larger(larger(size(sup[k - 1]), size(sub[k + 1])), size(diag[k]));
@@ -158,7 +158,7 @@ impl<T: Scalar> Candidates<T> {
     }
 }
 
-/// What becomes of a row.
+/// The role of a row.
 mod role {
     /// It is eliminated alone.
     pub const ALONE: u8 = 0;
@@ -179,7 +179,7 @@ struct Piece<'a> {
     border: [bool; 2],
 }
 
-/// The [role] of each row of a piece, after one entry that is not used.
+/// The [role] of each row of a piece, after one entry that a piece overwrites when it is finished before the others.
 type Roles = [u8; PIECE_ROWS + 1];
 
 /// The first rows of the pairs that are eliminated.
@@ -221,7 +221,7 @@ fn choose_blocks<const L: usize>(mut pieces: [Piece<'_>; L], roles: [&mut Roles;
             }
         }
         for l in 0..L {
-            // Only differences matter, and they stay exact for small numbers.
+            // Only differences matter.
             let least = smaller(last[l][0], last[l][1]);
             (before[l], last[l]) = (before[l].map(|v| v - least), last[l].map(|v| v - least));
         }
@@ -261,7 +261,7 @@ impl<T: Scalar> Job<T> for EliminateChunk<'_, T> {
         let (roles, chosen) = choose_in_chunk(&mut candidates.prices, self.first..self.first + count, self.rows.n());
         let [alone, pairs] = &candidates.recips;
         let ScaledRows { sub, diag, sup, scale } = &rows;
-        let (mut before, mut own, mut after) = ([T::ZERO; CHUNK_ROWS], [T::ZERO; CHUNK_ROWS], [T::ZERO; CHUNK_ROWS]);
+        let (mut before, mut center, mut after) = ([T::ZERO; CHUNK_ROWS], [T::ZERO; CHUNK_ROWS], [T::ZERO; CHUNK_ROWS]);
         let (mut above, mut below) = ([T::ZERO; CHUNK_ROWS], [T::ZERO; CHUNK_ROWS]);
         let (mut stays, mut singular) = ([0; CHUNK_ROWS], false);
         for k in 0..count {
@@ -269,7 +269,7 @@ impl<T: Scalar> Job<T> for EliminateChunk<'_, T> {
             let [previous, here, next] = [roles[k], roles[k + 1], roles[k + 2]].map(|role| role == role::STAYS);
             let recip = alone[k];
             let if_alone = [recip.scale(scale[k + 1]), recip * sub[k + 1], recip * sup[k + 1]];
-            own[k] = if here { T::from_real(scale[k + 1]) } else { if_alone[0] };
+            center[k] = if here { T::from_real(scale[k + 1]) } else { if_alone[0] };
             above[k] = if here { only(!previous, sub[k + 1]) } else { if_alone[1] };
             below[k] = if here { only(!next, sup[k + 1]) } else { if_alone[2] };
             stays[k] = u8::from(here);
@@ -277,16 +277,17 @@ impl<T: Scalar> Job<T> for EliminateChunk<'_, T> {
         }
         for k in chosen.rows[..chosen.count].iter().map(|k| usize::from(*k)) {
             let (recip, first, second) = (pairs[k + 1], scale[k + 1], scale[k + 2]);
+            // No product underflowed or overflowed, because the price would be NEVER.
             let (inverse0, inverse1) =
                 ([diag[k + 2] * recip, -(sup[k + 1] * recip)], [-(sub[k + 2] * recip), diag[k + 1] * recip]);
             let (a, c) = (sub[k + 1], sup[k + 2]);
-            (own[k], after[k]) = (inverse0[0].scale(first), inverse0[1].scale(second));
+            (center[k], after[k]) = (inverse0[0].scale(first), inverse0[1].scale(second));
             (above[k], below[k]) = (inverse0[0] * a, inverse0[1] * c);
-            (before[k + 1], own[k + 1]) = (inverse1[0].scale(first), inverse1[1].scale(second));
+            (before[k + 1], center[k + 1]) = (inverse1[0].scale(first), inverse1[1].scale(second));
             (above[k + 1], below[k + 1]) = (inverse1[0] * a, inverse1[1] * c);
             singular |= recip == T::ZERO;
         }
-        for (to, from) in self.to.into_iter().zip([&before, &own, &after, &above, &below]) {
+        for (to, from) in self.to.into_iter().zip([&before, &center, &after, &above, &below]) {
             to.copy_from_slice(&from[..count]);
         }
         self.stays.copy_from_slice(&stays[..count]);
@@ -333,8 +334,8 @@ pub struct CombineChunk<'a, T: Scalar> {
     pub rows: &'a Rows<'a, T>,
     /// The first row of the chunk.
     pub first: usize,
-    /// `own` of the rows of the chunk.
-    pub own: &'a [T],
+    /// `center` of the rows of the chunk. That of a row that stays is its scale.
+    pub center: &'a [T],
     pub stays: &'a [u8],
     /// `above` and `below` of all rows of the level.
     pub beside: [&'a [T]; 2],
@@ -352,13 +353,14 @@ impl<T: Scalar> Job<T> for CombineChunk<'_, T> {
         let none = [T::ZERO; CHUNK_ROWS + 2];
         let (mut sub, mut diag, mut sup, mut above, mut below) = (none, none, none, none, none);
         let chunk = (self.first, count);
-        put_rows(self.rows, chunk, [&mut sub, &mut diag, &mut sup]);
-        put(self.beside[0], 0, chunk, &mut above);
-        put(self.beside[1], 0, chunk, &mut below);
+        load_rows(self.rows, chunk, [&mut sub, &mut diag, &mut sup]);
+        load(self.beside[0], 0, chunk, &mut above);
+        load(self.beside[1], 0, chunk, &mut below);
         let mut scale = [T::Real::ONE; CHUNK_ROWS];
-        scale.iter_mut().zip(self.own).for_each(|(scale, own)| *scale = own.re());
+        scale.iter_mut().zip(self.center).for_each(|(scale, center)| *scale = center.re());
         let (mut subs, mut diags, mut sups) = ([T::ZERO; CHUNK_ROWS], [T::ZERO; CHUNK_ROWS], [T::ZERO; CHUNK_ROWS]);
-        // All rows as if each stayed. An entry beside a row that stays does not change. `above` or `below` is then zero, else it is this entry.
+        // All rows as if each stayed. If the row beside an entry stays, `above` or `below` is zero and the entry does not change. Otherwise both are
+        // equal, and the entry vanishes exactly.
         for k in 0..count {
             let [a, b, c] = [sub[k + 1], diag[k + 1], sup[k + 1]].map(|entry| entry.scale(scale[k]));
             let (p, q) = (above[k + 1], below[k + 1]);
@@ -401,11 +403,11 @@ impl<T: Scalar> Job<T> for ReduceChunk<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
         let count = self.d.len();
-        let [before, own, after, above, below] = self.arrays.map(|from| &from[..count]);
+        let [before, center, after, above, below] = self.arrays.map(|from| &from[..count]);
         let (mut d, mut y) = ([T::ZERO; CHUNK_ROWS + 2], [T::ZERO; CHUNK_ROWS + 2]);
         d[1..=count].copy_from_slice(self.d);
         for k in 0..count {
-            y[k + 1] = before[k] * d[k] + own[k] * d[k + 1] + after[k] * d[k + 2];
+            y[k + 1] = before[k] * d[k] + center[k] * d[k + 1] + after[k] * d[k + 2];
         }
         self.d.copy_from_slice(&y[1..=count]);
         // The right-hand sides of all rows as if each stayed.

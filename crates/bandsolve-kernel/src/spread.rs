@@ -155,11 +155,11 @@ impl<A: Split, B: Split, C: Split> Split for (A, B, C) {
 
 impl<A: Split, const N: usize> Split for [A; N] {
     fn split(self, rows: usize) -> (Self, Self) {
-        let mut rest: [Option<A>; N] = [const { None }; N];
-        let mut of = rest.iter_mut();
+        let (mut rest, mut count) = ([const { None }; N], 0);
         let first = self.map(|array| {
             let (first, others) = array.split(rows);
-            of.next().map(|to| *to = Some(others));
+            rest[count] = Some(others);
+            count += 1;
             first
         });
         (first, rest.map(|array| array.expect("each array was split")))
@@ -223,7 +223,7 @@ pub fn spread_each<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(i
 fn one_by_one<S: Split>(rows: Range<usize>, out: S, mut work: impl FnMut(usize, S)) {
     let mut rest = Some(out);
     for row in rows.clone() {
-        let out = rest.take().expect("`out` must have one row per chunk");
+        let out = rest.take().expect("`out` has as many rows as there are");
         let out = if row + 1 == rows.end {
             out
         } else {
@@ -284,6 +284,22 @@ mod tests {
             };
             let all = chunks((len.div_ceil(wide), least), RowsOf(&mut values, wide), &add, (0, &|a, b| a + b));
             assert!(all == len && values.iter().enumerate().all(|(k, v)| k == *v), "{len} {wide} {least}");
+        }
+    }
+
+    #[test]
+    fn every_number_of_sections_of_several_arrays_once() {
+        let starts = [0, 3, 3, 4, 9, 10];
+        for tasks in [1, 2, 3, 7] {
+            let (mut a, mut b) = (vec![0; 10], vec![0; 10]);
+            let out = [SectionsOf(&mut a, &starts), SectionsOf(&mut b, &starts)];
+            spread_each(tasks, 0..5, out, &|k, sections| {
+                for SectionsOf(section, _) in sections {
+                    assert_eq!(section.len(), starts[k + 1] - starts[k]);
+                    section.iter_mut().for_each(|v| *v += k + 1);
+                }
+            });
+            assert_eq!((&a[..], &a), (&[1, 1, 1, 3, 4, 4, 4, 4, 4, 5][..], &b), "{tasks} tasks");
         }
     }
 

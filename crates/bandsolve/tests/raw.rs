@@ -92,6 +92,33 @@ fn sequential_error(case: &Case, draw: &Draw) -> f64 {
     error
 }
 
+/// The backward errors of adaptive cyclic reduction are those of sequential pivoting, times a small number (`docs/math/adaptive-cr.md`).
+#[test]
+fn blocks_by_price_are_accurate() {
+    let (n, mut worst) = (20_000, [0.0f64; 2]);
+    for case in chang().iter().filter(|case| !(8..=11).contains(&case.id) && case.id != 15) {
+        for seed in [SEED, SEED + 1] {
+            let a = case.matrix(n, seed);
+            let rhs = Random::new(seed + 2).uniform_vec(n, -1.0, 1.0);
+            let error = |method| {
+                let factors = Plan::new(a.shape()).method(method).verify(false).factor(&a).unwrap();
+                factors.solve(&rhs).ok().map(|x| backward_error(&a, &rhs, &x.values) / f64::EPSILON)
+            };
+            let errors = [Method::AdaptiveCr, Method::Pivoted].map(error);
+            println!(
+                "{:9} backward errors in ε: adaptive-cr {:.2?}, sequential {:.2?}",
+                case.name, errors[0], errors[1]
+            );
+            if let [Some(adaptive), Some(sequential)] = errors {
+                worst = [worst[0].max(adaptive), worst[1].max(sequential)];
+            } else {
+                assert!([13, 14, 16].contains(&case.id), "{}: {errors:?}", case.name);
+            }
+        }
+    }
+    assert!(worst[0] <= 10.0 * worst[1].max(1.0), "{worst:?}");
+}
+
 /// Solve a system with a regular matrix of rows (sub, diag, sup).
 fn solve_verified(method: Method, rows: &[[f64; 3]]) -> bandsolve::Report {
     let column = |j: usize| rows.iter().map(|row| row[j]).collect();

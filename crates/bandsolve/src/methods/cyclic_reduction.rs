@@ -69,15 +69,15 @@ fn coarse_sizes<const B: usize>(n: usize) -> impl Iterator<Item = usize> {
 
 /// The arrays of a level with `m` rows that stay.
 fn level_arrays<A: Split>(memory: A, m: usize, block: usize) -> LevelArrays<A> {
-    let (inverse, memory) = take(memory, m * block * block);
-    let (sub, memory) = take(memory, m);
-    let (sup, memory) = take(memory, m);
-    let (above, memory) = take(memory, m * block);
-    LevelArrays { inverse, sub, sup, above, below: take(memory, m * block).0 }
+    let (inverse, memory) = split_array(memory, m * block * block);
+    let (sub, memory) = split_array(memory, m);
+    let (sup, memory) = split_array(memory, m);
+    let (above, memory) = split_array(memory, m * block);
+    LevelArrays { inverse, sub, sup, above, below: split_array(memory, m * block).0 }
 }
 
 /// An array of `len` words, and the memory after its room.
-pub(crate) fn take<A: Split>(memory: A, len: usize) -> (A, A) {
+pub(crate) fn split_array<A: Split>(memory: A, len: usize) -> (A, A) {
     let (array, rest) = memory.split(room(len));
     (array.split(len).0, rest)
 }
@@ -95,9 +95,9 @@ fn eliminate<'a, T: Scalar, const B: usize>(
     (simd, tasks): (Simd, usize),
 ) -> [&'a [T]; 3] {
     let LevelArrays { inverse, sub, sup, above, below } = level_arrays(level, m, B);
-    let (a, rest) = take(coarse, m);
-    let (b, rest) = take(rest, m);
-    let (c, _) = take(rest, m);
+    let (a, rest) = split_array(coarse, m);
+    let (b, rest) = split_array(rest, m);
+    let (c, _) = split_array(rest, m);
     let (inverse, above, below) = (RowsOf(inverse, B * B), RowsOf(above, B), RowsOf(below, B));
     let out = ((inverse, above, below), (sub, sup), (&mut *a, &mut *b, &mut *c));
     spread(tasks, 0..m, out, &|range, ((inverse, above, below), (sub, sup), (a, b, c))| {
