@@ -64,12 +64,12 @@ pub struct ChunkFacts {
 kernel!(EliminateChunkKernel: EliminateChunk<'a> => ChunkFacts);
 
 /// One entry for each row of a chunk, and for the rows before and after it.
-type Tile<T> = [T; CHUNK_ROWS + 2];
+type ChunkTile<T> = [T; CHUNK_ROWS + 2];
 
 /// Fill a tile of zeros with the numbers of a chunk of `count` rows from `first` on and of the rows beside it. The array has no number of the first
 /// `skipped` rows.
 #[inline(always)]
-fn load<T: Scalar>(of: &[T], skipped: usize, (first, count): (usize, usize), tile: &mut Tile<T>) {
+fn load<T: Scalar>(of: &[T], skipped: usize, (first, count): (usize, usize), tile: &mut ChunkTile<T>) {
     // Row i is number i − skipped of the array, and has the place i + 1 − first in the tile.
     let from = first.max(skipped + 1) - 1;
     let values = &of[from - skipped..(first + count + 1 - skipped).min(of.len())];
@@ -78,7 +78,7 @@ fn load<T: Scalar>(of: &[T], skipped: usize, (first, count): (usize, usize), til
 
 /// Fill tiles of zeros with `sub`, `diag` and `sup` of a chunk of an open system, and of the rows beside it.
 #[inline(always)]
-fn load_rows<T: Scalar>(rows: &Rows<'_, T>, chunk: (usize, usize), [sub, diag, sup]: [&mut Tile<T>; 3]) {
+fn load_rows<T: Scalar>(rows: &Rows<'_, T>, chunk: (usize, usize), [sub, diag, sup]: [&mut ChunkTile<T>; 3]) {
     // Row 0 has no `sub`.
     load(rows.sub, 1, chunk, sub);
     load(rows.diag, 0, chunk, diag);
@@ -92,10 +92,10 @@ fn load_rows<T: Scalar>(rows: &Rows<'_, T>, chunk: (usize, usize), [sub, diag, s
 
 /// The rows of a chunk, scaled so that their largest entries are in [2, 4).
 struct ScaledRows<T: Scalar> {
-    sub: Tile<T>,
-    diag: Tile<T>,
-    sup: Tile<T>,
-    scale: Tile<T::Real>,
+    sub: ChunkTile<T>,
+    diag: ChunkTile<T>,
+    sup: ChunkTile<T>,
+    scale: ChunkTile<T::Real>,
 }
 
 impl<T: Scalar> ScaledRows<T> {
@@ -169,7 +169,7 @@ mod role {
 }
 
 /// The rows of a piece before its border.
-struct Piece<'a> {
+struct PricedRows<'a> {
     /// Its first row.
     first: usize,
     /// The prices of each row alone, and of each row together with the one before it.
@@ -183,7 +183,7 @@ struct Piece<'a> {
 type Roles = [u8; PIECE_ROWS + 1];
 
 /// The first rows of the pairs that are eliminated.
-struct Pairs {
+struct ChosenPairs {
     rows: [u16; CHUNK_ROWS],
     count: usize,
 }
@@ -194,7 +194,7 @@ struct Pairs {
 /// row can also stay in the place of a block that is eliminated, because the other row of its block can be the border.
 ///
 /// The work for a row waits for the result of the row before it. Meanwhile, the processor works for the other pieces.
-fn choose_blocks<const L: usize>(mut pieces: [Piece<'_>; L], roles: [&mut Roles; L], chosen: &mut Pairs) {
+fn choose_blocks<const L: usize>(mut pieces: [PricedRows<'_>; L], roles: [&mut Roles; L], chosen: &mut ChosenPairs) {
     let count = pieces[0].alone.len();
     let outer = if count > 0 { [0, count - 1] } else { return };
     let mut may_stay = [[false; 2]; L];
@@ -301,14 +301,14 @@ fn choose_in_chunk(
     [alone, pairs]: &mut [[f64; CHUNK_ROWS]; 2],
     chunk: Range<usize>,
     n: usize,
-) -> ([u8; CHUNK_ROWS + 2], Pairs) {
-    let mut chosen = Pairs { rows: [0; CHUNK_ROWS], count: 0 };
+) -> ([u8; CHUNK_ROWS + 2], ChosenPairs) {
+    let mut chosen = ChosenPairs { rows: [0; CHUNK_ROWS], count: 0 };
     let mut of_pieces = [[role::ALONE; PIECE_ROWS + 1]; 2];
     let (upper, lower) = alone[..chunk.len()].split_at_mut(PIECE_ROWS.min(chunk.len()));
     let [upper, lower] = [(0, upper), (PIECE_ROWS, lower)].map(|(first, alone)| {
         let border = [chunk.start + first > 0, chunk.start + first + PIECE_ROWS < n];
         let inner = alone.len() - usize::from(border[1] && !alone.is_empty());
-        Piece { first, alone: &mut alone[..inner], pairs: &pairs[first..][..inner], border }
+        PricedRows { first, alone: &mut alone[..inner], pairs: &pairs[first..][..inner], border }
     });
     let [upper_roles, lower_roles] = &mut of_pieces;
     if upper.alone.len() == lower.alone.len() {

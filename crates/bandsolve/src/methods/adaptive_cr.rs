@@ -37,13 +37,13 @@ use crate::memory::{allocate, array, push};
 use crate::methods::cyclic_reduction::{open_rows, room, split_array};
 use crate::methods::stored::Elimination;
 use crate::tuning::tasks;
+use bandsolve_kernel::Scalar;
 use bandsolve_kernel::adaptive::{
     AdaptiveArrays, CHUNK_ROWS, CombineChunk, EliminateChunk, PIECE_ROWS, ReduceChunk, SubstituteChunk,
 };
 use bandsolve_kernel::memory::{Array, MemoryPool};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::spread::{RowsOf, SectionsOf, Split, spread_each};
-use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use dyn_stack::{PodStack, StackReq};
@@ -56,15 +56,8 @@ use dyn_stack::{PodStack, StackReq};
 pub(crate) struct AdaptiveCr<T: Scalar> {
     n: usize,
     levels: Vec<AdaptiveLevel<T>>,
-    spreading: Spreading,
+    options: Options,
     singular: bool,
-}
-
-/// How the chunks of a level are distributed and computed.
-#[derive(Debug, Clone, Copy)]
-struct Spreading {
-    threads: usize,
-    simd: Simd,
 }
 
 /// Factors of one level.
@@ -96,15 +89,15 @@ fn rows_of(chunk: usize, n: usize) -> Range<usize> {
 
 impl<T: Scalar> AdaptiveLevel<T> {
     /// Choose and eliminate blocks, and return `sub`, `diag` and `sup` of the next level, too.
-    fn new(rows: &Rows<'_, T>, spreading: Spreading, pool: &MemoryPool) -> Result<(Self, [Array<T>; 3])> {
+    fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<(Self, [Array<T>; 3])> {
         let n = rows.n();
         let memory = array(5 * room(n), Some(pool))?;
         let (stays, starts) = (array(n, Some(pool))?, allocate(n.div_ceil(CHUNK_ROWS) + 1, 0)?);
         let mut level = Self { memory, stays, starts, singular: false };
-        level.eliminate(rows, spreading);
+        level.eliminate(rows, options);
         let coarse = || array(level.coarse_n(), Some(pool));
         let mut coarse = [coarse()?, coarse()?, coarse()?];
-        level.combine(rows, coarse.each_mut().map(|to| &mut **to), spreading);
+        level.combine(rows, coarse.each_mut().map(|to| &mut **to), options);
         Ok((level, coarse))
     }
 
@@ -123,14 +116,14 @@ impl<T: Scalar> AdaptiveLevel<T> {
     }
 
     /// Fill all fields.
-    fn eliminate(&mut self, rows: &Rows<'_, T>, Spreading { threads, simd }: Spreading) {
+    fn eliminate(&mut self, rows: &Rows<'_, T>, options: &Options) {
         let (n, singular) = (rows.n(), AtomicBool::new(false));
         let mut to = arrays(&mut *self.memory, n);
         let out = to.each_mut().map(|array| RowsOf(array, CHUNK_ROWS));
         let out = (out, RowsOf(&mut self.stays, CHUNK_ROWS), &mut self.starts[1..]);
-        spread_each(tasks(threads, n), 0..n.div_ceil(CHUNK_ROWS), out, &|chunk, (to, stays, count)| {
+        spread_each(tasks(options.threads, n), 0..n.div_ceil(CHUNK_ROWS), out, &|chunk, (to, stays, count)| {
             let to = to.map(|array| array.0);
-            let facts = EliminateChunk { rows, first: chunk * CHUNK_ROWS, to, stays: stays.0 }.run_on(simd);
+            let facts = EliminateChunk { rows, first: chunk * CHUNK_ROWS, to, stays: stays.0 }.run_on(options.simd);
             singular.fetch_or(facts.singular, Ordering::Relaxed);
             count[0] = facts.stay;
         });
@@ -146,26 +139,31 @@ impl<T: Scalar> AdaptiveLevel<T> {
     }
 
     /// Compute the rows of the next level.
-    fn combine(&self, rows: &Rows<'_, T>, coarse: [&mut [T]; 3], Spreading { threads, simd }: Spreading) {
+    fn combine(&self, rows: &Rows<'_, T>, coarse: [&mut [T]; 3], options: &Options) {
         let n = rows.n();
         let [_, center, _, above, below] = self.arrays(0..n);
         let out = coarse.map(|array| SectionsOf(array, &self.starts));
-        spread_each(tasks(threads, n), 0..self.chunks(), out, &|chunk, coarse| {
+        spread_each(tasks(options.threads, n), 0..self.chunks(), out, &|chunk, coarse| {
             let (range, coarse) = (rows_of(chunk, n), coarse.map(|section| section.0));
             let (first, center, stays) = (range.start, &center[range.clone()], &self.stays[range]);
-            CombineChunk { rows, first, center, stays, beside: [above, below], coarse }.run_on(simd);
+            CombineChunk { rows, first, center, stays, beside: [above, below], coarse }.run_on(options.simd);
         });
     }
 
     /// Compute the right-hand side of the next level, and replace d by y.
-    fn reduce(&self, d: &mut [T], coarse: &mut [T], Spreading { threads, simd }: Spreading) {
+    fn reduce(&self, d: &mut [T], coarse: &mut [T], options: &Options) {
         let n = d.len();
         let out = (RowsOf(&mut *d, CHUNK_ROWS), SectionsOf(&mut *coarse, &self.starts));
-        spread_each(tasks(threads, n), 0..self.chunks(), out, &|chunk, (RowsOf(d, _), SectionsOf(coarse, _))| {
-            let rows = rows_of(chunk, n);
-            let (arrays, stays) = (self.arrays(rows.clone()), &self.stays[rows]);
-            ReduceChunk { arrays, stays, d, coarse }.run_on(simd);
-        });
+        spread_each(
+            tasks(options.threads, n),
+            0..self.chunks(),
+            out,
+            &|chunk, (RowsOf(d, _), SectionsOf(coarse, _))| {
+                let rows = rows_of(chunk, n);
+                let (arrays, stays) = (self.arrays(rows.clone()), &self.stays[rows]);
+                ReduceChunk { arrays, stays, d, coarse }.run_on(options.simd);
+            },
+        );
         // The last row of a chunk lacks y of the next row.
         let [.., below] = self.arrays(0..n);
         for (next, start) in (CHUNK_ROWS..n).step_by(CHUNK_ROWS).zip(&self.starts[1..]) {
@@ -174,13 +172,13 @@ impl<T: Scalar> AdaptiveLevel<T> {
     }
 
     /// Compute x from y and from x of the next level. `coarse` has one zero before and one after these unknowns.
-    fn substitute(&self, coarse: &[T], x: &mut [T], Spreading { threads, simd }: Spreading) {
+    fn substitute(&self, coarse: &[T], x: &mut [T], options: &Options) {
         let n = x.len();
-        spread_each(tasks(threads, n), 0..self.chunks(), RowsOf(x, CHUNK_ROWS), &|chunk, RowsOf(x, _)| {
+        spread_each(tasks(options.threads, n), 0..self.chunks(), RowsOf(x, CHUNK_ROWS), &|chunk, RowsOf(x, _)| {
             let rows = rows_of(chunk, n);
             let ([.., above, below], stays) = (self.arrays(rows.clone()), &self.stays[rows]);
             let coarse = &coarse[self.starts[chunk]..self.starts[chunk + 1] + 2];
-            SubstituteChunk { arrays: [above, below], stays, coarse, x }.run_on(simd);
+            SubstituteChunk { arrays: [above, below], stays, coarse, x }.run_on(options.simd);
         });
     }
 }
@@ -196,32 +194,30 @@ fn most_that_stay(n: usize) -> usize {
 }
 
 /// Solve a system with the levels `levels`.
-fn solve_levels<T: Scalar>(levels: &[AdaptiveLevel<T>], x: &mut [T], spreading: Spreading, stack: &mut PodStack) {
+fn solve_levels<T: Scalar>(levels: &[AdaptiveLevel<T>], x: &mut [T], options: &Options, stack: &mut PodStack) {
     let Some((level, coarser)) = levels.split_first() else { return };
     let m = level.coarse_n();
     let (coarse, stack) = stack.make_raw::<T>(m + 2);
     (coarse[0], coarse[m + 1]) = (T::ZERO, T::ZERO);
-    level.reduce(x, &mut coarse[1..=m], spreading);
-    solve_levels(coarser, &mut coarse[1..=m], spreading, stack);
-    level.substitute(coarse, x, spreading);
+    level.reduce(x, &mut coarse[1..=m], options);
+    solve_levels(coarser, &mut coarse[1..=m], options, stack);
+    level.substitute(coarse, x, options);
 }
 
 impl<T: Scalar> Elimination<T> for AdaptiveCr<T> {
     const NEEDS_SCRATCH: bool = true;
 
     fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self> {
-        let spreading = Spreading { threads: options.threads, simd: options.simd };
-        let (first, mut coarse) = AdaptiveLevel::new(rows, spreading, pool)?;
+        let (first, mut coarse) = AdaptiveLevel::new(rows, options, pool)?;
         let mut levels = Vec::new();
         push(&mut levels, first)?;
         while !coarse[0].is_empty() {
-            let (level, next) =
-                AdaptiveLevel::new(&open_rows(coarse.each_ref().map(|array| &**array)), spreading, pool)?;
+            let (level, next) = AdaptiveLevel::new(&open_rows(coarse.each_ref().map(|array| &**array)), options, pool)?;
             push(&mut levels, level)?;
             coarse = next;
         }
         let singular = levels.iter().any(|level| level.singular);
-        Ok(Self { n: rows.n(), levels, spreading, singular })
+        Ok(Self { n: rows.n(), levels, options: *options, singular })
     }
 
     fn is_singular(&self) -> bool {
@@ -235,7 +231,7 @@ impl<T: Scalar> Elimination<T> for AdaptiveCr<T> {
     }
 
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
-        x.chunks_exact_mut(rows.n()).for_each(|x| solve_levels(&self.levels, x, self.spreading, stack));
+        x.chunks_exact_mut(rows.n()).for_each(|x| solve_levels(&self.levels, x, &self.options, stack));
     }
 }
 
@@ -250,8 +246,7 @@ mod tests {
 
     fn first_level(rows: &[[f64; 3]]) -> (AdaptiveLevel<f64>, [Vec<f64>; 3]) {
         let (a, options) = (matrix(rows), options());
-        let spreading = Spreading { threads: options.threads, simd: options.simd };
-        let (level, coarse) = AdaptiveLevel::new(&a.rows(), spreading, &MemoryPool::default()).unwrap();
+        let (level, coarse) = AdaptiveLevel::new(&a.rows(), &options, &MemoryPool::default()).unwrap();
         (level, coarse.map(|array| array.to_vec()))
     }
 
@@ -288,11 +283,11 @@ mod tests {
         // Rows are multiplied by 2.
         assert_eq!(coarse, [vec![0.0, -2.0], vec![2.0 * small; 2], vec![-2.0, 0.0]]);
         let (mut x, mut d) = (matrix(&rows).apply(&[1.0, 2.0, 3.0, 4.0]).unwrap(), [0.0; 4]);
-        let spreading = Spreading { threads: 1, simd: options().simd };
-        level.reduce(&mut x, &mut d[1..3], spreading);
+        let options = options();
+        level.reduce(&mut x, &mut d[1..3], &options);
         assert_eq!(d[1..3], [2.0 * small - 8.0, 8.0 * small - 2.0]);
         (d[1], d[2]) = (1.0, 4.0);
-        level.substitute(&d, &mut x, spreading);
+        level.substitute(&d, &mut x, &options);
         assert_eq!(x, [1.0, 2.0, 3.0, 4.0]);
     }
 
