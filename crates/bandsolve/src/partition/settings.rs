@@ -99,7 +99,11 @@ impl<'a> Settings<'a> {
 
     /// Number of threads that pay off for `n` rows or block rows. Work grows with the square of the block size.
     pub fn threads_for(&self, n: usize) -> usize {
-        tuning::tasks(self.options.threads, n.saturating_mul(self.block() * self.block()))
+        let rows = match self.blocks {
+            None => n / tuning::SWEPT_ROWS,
+            Some(_) => n.saturating_mul(self.block() * self.block()),
+        };
+        tuning::tasks(self.options.threads, rows)
     }
 
     /// Real numbers of tile memory for all threads.
