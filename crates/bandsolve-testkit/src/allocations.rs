@@ -89,8 +89,10 @@ pub fn allocations() -> usize {
 pub fn fail_each<R>(what: &str, bytes: usize, mut work: impl FnMut() -> Result<R, Error>) -> usize {
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    // Run once first: this initialises everything that exists once per process, including the threads.
+    // Run once first: this initializes everything that exists once per process, including the threads.
     assert!(work().is_ok(), "{what} fails although there is memory");
+    // A new thread allocates 2 KiB when it first looks for work, and aborts if it gets none. After this call, each thread has found some.
+    rayon::broadcast(|_| ());
     let mut refused = 0;
     for k in 1.. {
         // If the process aborts, this is the last line.
