@@ -66,8 +66,7 @@ kernel!(EliminateChunkKernel: EliminateChunk<'a> => ChunkFacts);
 /// One entry for each row of a chunk, and for the rows before and after it.
 type ChunkTile<T> = [T; CHUNK_ROWS + 2];
 
-/// Fill a tile of zeros with the numbers of a chunk of `count` rows from `first` on and of the rows beside it. The array has no number of the first
-/// `skipped` rows.
+/// Copy the numbers of `count` rows from `first` on, and of the two rows beside them, to a tile of zeros. The array begins with row `skipped`.
 #[inline(always)]
 fn load<T: Scalar>(of: &[T], skipped: usize, (first, count): (usize, usize), tile: &mut ChunkTile<T>) {
     // Row i is number i − skipped of the array, and has the place i + 1 − first in the tile.
@@ -76,7 +75,7 @@ fn load<T: Scalar>(of: &[T], skipped: usize, (first, count): (usize, usize), til
     tile[from + 1 - first..][..values.len()].copy_from_slice(values);
 }
 
-/// Fill tiles of zeros with `sub`, `diag` and `sup` of a chunk of an open system, and of the rows beside it.
+/// Copy `sub`, `diag` and `sup` of a chunk of an open system to tiles of zeros, as [`load`] does.
 #[inline(always)]
 fn load_rows<T: Scalar>(rows: &Rows<'_, T>, chunk: (usize, usize), [sub, diag, sup]: [&mut ChunkTile<T>; 3]) {
     // Row 0 has no `sub`.
@@ -105,7 +104,7 @@ impl<T: Scalar> ScaledRows<T> {
         Self { sub: zeros, diag: zeros, sup: zeros, scale: [T::Real::ONE; CHUNK_ROWS + 2] }
     }
 
-    /// Scale `count` rows from `first` on, and the rows beside them.
+    /// Load and scale a chunk of `count` rows from `first` on.
     #[inline(always)]
     fn fill(&mut self, rows: &Rows<'_, T>, first: usize, count: usize) {
         let Self { sub, diag, sup, scale } = self;
@@ -190,8 +189,8 @@ struct ChosenPairs {
 
 /// Choose the cheapest blocks of L pieces of equal length.
 ///
-/// The price of all blocks is the sum of the prices of those eliminated, and of [`STAY`] for each row that stays. Beside a border, a
-/// row can also stay in the place of a block that is eliminated, because the other row of its block can be the border.
+/// The total price is the sum of the prices of all eliminated blocks, plus [`STAY`] for each row that stays. An outer row may form a pair with the
+/// border, which stays. So an outer row can also stay where an eliminated block would be.
 ///
 /// The work for a row waits for the result of the row before it. Meanwhile, the processor works for the other pieces.
 fn choose_blocks<const L: usize>(mut pieces: [PricedRows<'_>; L], roles: [&mut Roles; L], chosen: &mut ChosenPairs) {
@@ -296,7 +295,7 @@ impl<T: Scalar> Job<T> for EliminateChunk<'_, T> {
     }
 }
 
-/// Choose the blocks of the rows `chunk` of n rows. Return the roles of these rows and of those beside them.
+/// Choose the blocks of the rows `chunk` of a level of n rows. The roles include one row before the chunk and one after it.
 fn choose_in_chunk(
     [alone, pairs]: &mut [[f64; CHUNK_ROWS]; 2],
     chunk: Range<usize>,

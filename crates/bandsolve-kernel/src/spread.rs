@@ -223,7 +223,7 @@ pub fn spread_each<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(i
 fn one_by_one<S: Split>(rows: Range<usize>, out: S, mut work: impl FnMut(usize, S)) {
     let mut rest = Some(out);
     for row in rows.clone() {
-        let out = rest.take().expect("`out` has as many rows as there are");
+        let out = rest.take().expect("`out` must have one row for each of `rows`");
         let out = if row + 1 == rows.end {
             out
         } else {

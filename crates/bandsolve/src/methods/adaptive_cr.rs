@@ -183,8 +183,8 @@ impl<T: Scalar> AdaptiveLevel<T> {
     }
 }
 
-/// Maximum number of rows of the level after one of n rows. Two of three rows between the borders of a piece stay, and its two outer rows. The border
-/// stays, too. Without borders, at most one of two rows stays.
+/// Maximum number of rows of the level after one of n rows. At most two of three rows between the outer rows of a piece stay. Its outer rows and
+/// its border can stay, too. A system of two rows keeps at most one.
 fn most_that_stay(n: usize) -> usize {
     match n {
         0..=2 => n.saturating_sub(1),
