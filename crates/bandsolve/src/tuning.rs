@@ -99,6 +99,10 @@ pub(crate) const CONFIRM_ONE_OF: usize = 64;
 /// passing on its state costs little compared with the tile.
 pub(crate) const SCAN_TILE_ROWS: usize = 1024;
 
+/// Number of rows of a tile of parallel cyclic reduction, and the largest number of levels in tiles, which reads 2^levels − 1 further rows above and below.
+pub(crate) const PCR_TILE_ROWS: usize = 1024;
+pub(crate) const PCR_TILE_LEVELS: u32 = 7;
+
 /// Number of rows per partition for a system of `n` rows and vectors of `lanes`. Small systems have one partition per lane. The result is a
 /// multiple of four, because rows are staged in groups of four.
 pub(crate) fn partition_rows(n: usize, lanes: usize) -> usize {
