@@ -1,10 +1,11 @@
 //! Checks of pointers and sizes from C, and conversion to slices.
 
 use crate::status::{CallFailure, CallResult};
-use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::buffer;
 #[cfg(feature = "cuda")]
 use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut};
-use bandsolve_kernel::memory::zeros;
+use bandsolve_kernel::memory::{Array, zeros};
 use core::ffi::{CStr, c_char};
 use core::ops::Range;
 use core::slice;
@@ -198,8 +199,8 @@ pub(crate) fn apart(written: &[ArgumentPlace], others: &[&[ArgumentPlace]]) -> C
 }
 
 /// Allocate heap memory for `needed`.
-pub(crate) fn heap(needed: StackReq) -> CallResult<PodBuffer> {
-    PodBuffer::try_new(needed).map_err(|_| CallFailure::out_of_memory(needed.unaligned_bytes_required()))
+pub(crate) fn heap(needed: StackReq) -> CallResult<Array<u8>> {
+    buffer(needed).map_err(|_| CallFailure::out_of_memory(needed.unaligned_bytes_required()))
 }
 
 /// Get the number of bytes of a buffer, for any alignment.

@@ -19,8 +19,9 @@ use crate::number::LapackScalar;
 use crate::raw::RawColumns;
 use crate::settings::{Partition, partition};
 use crate::wide::{self, WideJob};
-use bandsolve::dyn_stack::{PodBuffer, PodStack};
-use bandsolve::{Error, Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::memory::buffer;
+use bandsolve::{Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::memory::zeros;
 
 /// Minimum number of unknowns for which partitions are faster. Measured on an Intel Xeon with AVX-512, two cores.
@@ -57,7 +58,7 @@ pub fn solve<T: LapackScalar>(a: GtMatrix<'_, T>, rhs: &mut RawColumns<'_, T>) -
             columns.clone().zip(b.chunks_mut(n)).for_each(|(j, b)| b.copy_from_slice(rhs.column(j)));
             &b[..x.len()]
         };
-        let mut memory = PodBuffer::try_new(factors.solve_scratch(columns.len())).map_err(|_| first)?;
+        let mut memory = buffer(factors.solve_scratch(columns.len())).map_err(|_| first)?;
         let report = factors.solve_into_with(Op::Plain, b, x, PodStack::new(&mut memory)).map_err(|_| first)?;
         if report.fallback {
             return Err(first);
@@ -85,8 +86,7 @@ fn regular<T: LapackScalar>(a: GtMatrix<'_, T>, plan: &Plan, p: &mut [T], y: &mu
     }
     let unverified = plan.clone().verify(false);
     let solved = unverified.factor(&matrix).and_then(|factors| {
-        let memory = PodBuffer::try_new(factors.solve_scratch(1));
-        let mut memory = memory.map_err(|_| Error::OutOfMemory { bytes: size_of_val(&*y) })?;
+        let mut memory = buffer(factors.solve_scratch(1))?;
         factors.solve_into_with(Op::Plain, p, y, PodStack::new(&mut memory))
     });
     solved.is_ok() && wide::run(AllBelow { y, limit: T::Real::from_f64(limit) })

@@ -9,7 +9,8 @@ use crate::report::{PoissonReport, PoissonSolution, Solved};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, RightHandSide, SideTerms, strides_of};
 use crate::verify::Question;
-use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::buffer;
 use bandsolve::{
     Error, RefinedColumns, RefinedSystem, Report, Result, Scalar, Simd, StoppingRule, good, refine, tolerable,
 };
@@ -503,11 +504,6 @@ fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
         return Ok(());
     }
     Err(Error::Scratch { expected: needed.unaligned_bytes_required(), got: stack.len_bytes() })
-}
-
-/// Scratch memory of the size `needed`, or `Err(OutOfMemory)`.
-fn buffer(needed: StackReq) -> Result<PodBuffer> {
-    PodBuffer::try_new(needed).map_err(|_| Error::OutOfMemory { bytes: needed.unaligned_bytes_required() })
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use crate::arrays::{Number, array, filled, rows, slice};
 use crate::errors::exception;
 use crate::interrupt::detached;
 use crate::options::{ThreadCount, threads_of};
-use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::memory::buffer;
+use bandsolve_kernel::memory::Array;
 use bandsolve_poisson::{
     AxisPencil, Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan, PoissonReport, PoissonScalar,
     SeparablePencils, Side,
@@ -133,7 +135,7 @@ enum HeldPlan {
 #[pyclass(frozen, module = "bandsolve._bandsolve", name = "PoissonPlan")]
 pub struct PyPoissonPlan {
     plan: HeldPlan,
-    scratch: Mutex<Option<PodBuffer>>,
+    scratch: Mutex<Option<Array<u8>>>,
 }
 
 /// Create the Python object for a problem of either kind.
@@ -214,7 +216,7 @@ impl PyPoissonPlan {
 
 fn solve<'py, T: Number + PoissonScalar>(
     plan: &PoissonPlan<T>,
-    scratch: &Mutex<Option<PodBuffer>>,
+    scratch: &Mutex<Option<Array<u8>>>,
     f: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
@@ -222,11 +224,8 @@ fn solve<'py, T: Number + PoissonScalar>(
     let f = rows::<T>(&array(f)?.0)?;
     let needed = plan.solve_in_place_scratch();
     let locked = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
-    let memory = locked().take().map_or_else(|| PodBuffer::try_new(needed), Ok);
-    let mut memory = memory.map_err(|_| {
-        let bytes = needed.unaligned_bytes_required();
-        exception(py, &bandsolve::Error::OutOfMemory { bytes })
-    })?;
+    let memory = locked().take().map_or_else(|| buffer(needed), Ok);
+    let mut memory = memory.map_err(|error| exception(py, &error))?;
     let stack = PodStack::new(&mut memory);
     let (u, solved) = match out {
         None => {

@@ -6,12 +6,14 @@ use crate::diagonals::{SLICES, check_off_diagonals, without_numbers};
 use crate::errors::{exception, exception_for, lin_alg_error};
 use crate::options::{CallOptions, ThreadCount, op, threads_set};
 use crate::report::PyReport;
-use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::memory::buffer;
 use bandsolve::{
     Banded, BlockTridiagonal, Diagonals, Error, Factor, Factorize, Op, PeriodicBanded, Plan, RealScalar, Shape,
     Tridiagonal,
 };
 use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::memory::Array;
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
@@ -196,7 +198,7 @@ pub fn solve_by<T: Number>(
 thread_local! {
     /// Scratch memory of the last calls, for the next: fresh memory costs about a tenth of the time of a large system. There are two pieces, for
     /// the solve and for a copy of the right-hand sides.
-    static SCRATCH: Cell<[Option<PodBuffer>; 2]> = const { Cell::new([const { None }; 2]) };
+    static SCRATCH: Cell<[Option<Array<u8>>; 2]> = const { Cell::new([const { None }; 2]) };
 }
 
 /// Bytes of a piece of scratch memory that a thread keeps at most.
@@ -211,14 +213,13 @@ fn with_scratch<R>(needed: StackReq, work: impl FnOnce(&mut PodStack) -> bandsol
     SCRATCH.set(pieces);
     let mut memory = match kept {
         Some(memory) => memory,
-        None => PodBuffer::try_new(StackReq::new_aligned::<u8>(bytes, needed.align_bytes()))
-            .map_err(|_| Error::OutOfMemory { bytes })?,
+        None => buffer(needed)?,
     };
     let result = work(PodStack::new(&mut memory));
     if memory.len() <= SCRATCH_KEPT {
         let mut pieces = SCRATCH.take();
         // The smaller piece makes room.
-        let size = |piece: &Option<PodBuffer>| piece.as_ref().map_or(0, |memory| memory.len());
+        let size = |piece: &Option<Array<u8>>| piece.as_ref().map_or(0, |memory| memory.len());
         let smaller = usize::from(size(&pieces[1]) < size(&pieces[0]));
         if size(&pieces[smaller]) < memory.len() {
             pieces[smaller] = Some(memory);

@@ -4,7 +4,8 @@ use crate::arrays::{Number, array, as_array, columns, filled, integers, slice, w
 use crate::errors::exception;
 use crate::interrupt::detached;
 use crate::memory::copied;
-use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::memory::buffer;
 use bandsolve::{Complex64, Error, LinearOperator, Op};
 use bandsolve_sparse::{
     Csr, DoubleScalar, Forest, Graph, GraphFactor, GraphFactorOptions, IterationProgress, IterationReport,
@@ -130,9 +131,7 @@ impl<T: Number> DynPreconditioner for InverseOf<T> {
         let rhs = slice(&rhs);
         let (z, applied) = filled(py, &[n], true, |z| {
             detached(py, || {
-                let needed = self.0.apply_scratch();
-                let bytes = needed.unaligned_bytes_required();
-                let mut memory = PodBuffer::try_new(needed).map_err(|_| Error::OutOfMemory { bytes })?;
+                let mut memory = buffer(self.0.apply_scratch())?;
                 self.0.apply_op(op, rhs, z, PodStack::new(&mut memory))
             })
         })?;

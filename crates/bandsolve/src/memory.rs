@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use bandsolve_kernel::memory::{Array, MemoryPool, leaves_room, zeros};
 use bytemuck::Pod;
+use dyn_stack::StackReq;
 
 /// The error that there is no memory for `n` values.
 pub fn out_of_memory<T>(n: usize) -> Error {
@@ -31,6 +32,11 @@ pub fn zeroed<T: Pod>(n: usize) -> Result<Vec<T>> {
 /// An array of `n` numbers with arbitrary values, from a pool if there is one.
 pub fn array<T: Pod>(n: usize, pool: Option<&MemoryPool>) -> Result<Array<T>> {
     Array::new(n, pool).ok_or_else(|| out_of_memory::<T>(n))
+}
+
+/// Scratch memory of the size `needed`, with arbitrary values.
+pub fn buffer(needed: StackReq) -> Result<Array<u8>> {
+    array(needed.unaligned_bytes_required(), None)
 }
 
 /// A copy of `values`.

@@ -24,10 +24,6 @@ pub(crate) const SWEPT_ROWS: usize = 4;
 /// times as long as one by one (n = 256 and 10,000, 2 and 4 diagonals on each side), and 32 took 0.2 times as long.
 pub(crate) const MANY_RHS: usize = 8;
 
-/// Largest number of rows of contiguous systems with one matrix whose right-hand sides are copied to a transposed buffer, which fits into the
-/// second-level cache.
-pub(crate) const SHARED_BUFFER_MAX_N: usize = 1024;
-
 /// Systems up to this size are a single partition, which ends the recursion of RPTS.
 pub(crate) const LAST_LEVEL_MAX_N: usize = 32;
 

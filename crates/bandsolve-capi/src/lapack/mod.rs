@@ -15,8 +15,9 @@ use crate::csr::{destroy, opened};
 use crate::memory::{ArgumentPlace, RawArray, apart, elements, heap, size};
 use crate::report;
 use crate::status::{CallFailure, CallResult};
-use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
+use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{ColumnStrides, Complex32, Complex64, Inspect, Method, Norm, Op, RealScalar, Scalar, Shape};
+use bandsolve_kernel::memory::Array;
 use core::ffi::c_char;
 use routine::LapackRoutine;
 use std::any::Any;
@@ -40,7 +41,7 @@ pub(crate) struct StoredFactors {
     /// The arrays of the caller that the factors borrow.
     borrowed: Vec<ArgumentPlace>,
     /// Scratch memory of the last solve, for the next one. A solve on another thread at the same time allocates its own.
-    scratch: Mutex<Option<PodBuffer>>,
+    scratch: Mutex<Option<Array<u8>>>,
 }
 
 /// Right-hand sides from C, which the solutions overwrite: column k starts at `rhs[k·leading]`.
@@ -128,7 +129,7 @@ impl StoredFactors {
         solved.map(|_| ()).map_err(|error| self.routine.failure(error, &strides))
     }
 
-    fn memory(&self, needed: StackReq) -> CallResult<PodBuffer> {
+    fn memory(&self, needed: StackReq) -> CallResult<Array<u8>> {
         let last = self.scratch.try_lock().ok().and_then(|mut place| place.take());
         if let Some(mut memory) = last
             && PodStack::new(&mut memory).can_hold(needed)

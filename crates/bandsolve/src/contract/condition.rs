@@ -2,9 +2,8 @@
 
 use crate::contract::op::Op;
 use crate::contract::probe::Probe;
-use crate::contract::verify::buffer;
 use crate::error::{Error, Result};
-use crate::memory::allocate;
+use crate::memory::{allocate, buffer};
 use bandsolve_kernel::exact::{exponent, ldexp};
 use bandsolve_kernel::{RealScalar, Scalar, estimate};
 use dyn_stack::PodStack;

@@ -11,12 +11,11 @@ use crate::contract::op::Op;
 use crate::contract::probe::{Probe, solved_roughly};
 use crate::contract::refine::{RefinedColumns, RefinedSystem, StoppingRule, accepted_at_once, good, refine, tolerable};
 use crate::contract::sparse::SparseSolver;
-use crate::contract::verify::{
-    Facts, Lazy, Report, attention, buffer, check_finite, check_scratch, refinement_scratch,
-};
+use crate::contract::verify::{Facts, Lazy, Report, attention, check_finite, check_scratch, refinement_scratch};
 use crate::decision::Decision;
 use crate::error::{Error, Failures, Result, check_len};
 use crate::matrix::Shape;
+use crate::memory::buffer;
 use crate::method::Method;
 use crate::tuning::RHS_TOGETHER;
 use bandsolve_kernel::row_errors::Peak;

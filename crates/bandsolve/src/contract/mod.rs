@@ -21,7 +21,7 @@ pub use verify::{Report, Solution};
 
 use crate::error::{Error, Result, check_len};
 use crate::matrix::{ColumnStrides, Shape};
-use crate::memory::zeroed;
+use crate::memory::{buffer, zeroed};
 use bandsolve_kernel::Scalar;
 use dyn_stack::{PodStack, StackReq};
 
@@ -94,7 +94,7 @@ pub trait Factor<T: Scalar>: Send + Sync {
     fn solve_into(&self, rhs: &[T], x: &mut [T]) -> Result<Report> {
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
-        let mut memory = verify::buffer(self.solve_scratch(n_rhs))?;
+        let mut memory = buffer(self.solve_scratch(n_rhs))?;
         self.solve_into_with(Op::Plain, rhs, x, PodStack::new(&mut memory))
     }
 
@@ -143,6 +143,6 @@ pub trait Factor<T: Scalar>: Send + Sync {
 /// Solve op(A)·x = rhs in scratch memory of its own, and overwrite `rhs` with x.
 pub(crate) fn solve_in_place<T: Scalar, F: Factor<T> + ?Sized>(factor: &F, op: Op, rhs: &mut [T]) -> Result<Report> {
     let n_rhs = factor.shape().n_rhs("rhs", rhs.len())?;
-    let mut memory = verify::buffer(factor.solve_in_place_scratch(n_rhs))?;
+    let mut memory = buffer(factor.solve_in_place_scratch(n_rhs))?;
     factor.solve_in_place_with(op, rhs, PodStack::new(&mut memory))
 }

@@ -4,9 +4,8 @@
 pub(crate) use crate::contract::measure::backward_error;
 use crate::decision::{Decision, Pivoting};
 use crate::error::{Error, Result};
-use crate::memory::{array, out_of_memory};
+use crate::memory::out_of_memory;
 use crate::method::Method;
-use bandsolve_kernel::memory::Array;
 use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use dyn_stack::{PodStack, StackReq};
 use smallvec::SmallVec;
@@ -131,11 +130,6 @@ pub(crate) fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
     } else {
         Err(Error::Scratch { expected: needed.unaligned_bytes_required(), got: stack.len_bytes() })
     }
-}
-
-/// Scratch memory of the size `needed`, with arbitrary values, or `Err(OutOfMemory)`.
-pub(crate) fn buffer(needed: StackReq) -> Result<Array<u8>> {
-    array(needed.unaligned_bytes_required(), None)
 }
 
 impl<M> Report<M> {

@@ -26,11 +26,10 @@
 //! Source: Chang, thesis, section 3.1 and 3.3.3; Polizzi, Sameh, Parallel Comput. 32 (2006). a, b, c, d → sub, diag, sup,
 //! rhs; h (head), t (tail) → first, last.
 
-use crate::contract::verify::buffer;
 use crate::decision::Options;
 use crate::error::Result;
 use crate::matrix::Banded;
-use crate::memory::{allocate, array, filled, places};
+use crate::memory::{allocate, array, buffer, filled, places};
 use crate::methods::cr::Cr;
 use crate::methods::stored::Elimination;
 use crate::pivoted::band_lu::BandLu;

@@ -11,11 +11,11 @@
 
 use crate::contract::determinant::ScaledProduct;
 use crate::contract::factors::{Factors, Solver};
-use crate::contract::verify::{Facts, Lazy, buffer, refinement_scratch};
+use crate::contract::verify::{Facts, Lazy, refinement_scratch};
 use crate::decision::{Decision, Options};
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
-use crate::memory::allocate;
+use crate::memory::{allocate, buffer};
 use crate::pivoted::tridiagonal;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::memory::MemoryPool;

@@ -14,8 +14,7 @@
 
 #![cfg_attr(not(feature = "single"), expect(dead_code, reason = "double precision confirms only single precision"))]
 
-use crate::contract::verify::buffer;
-use crate::memory::{reserved, zeroed};
+use crate::memory::{buffer, reserved, zeroed};
 use crate::partition::cut::{ALIGN, columns, columns_mut, middle};
 use crate::partition::level_matrix::{Finer, Level, LevelMatrix, coarse_rows, solve_last};
 use crate::partition::settings::Settings;

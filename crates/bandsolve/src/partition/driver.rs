@@ -4,9 +4,10 @@
 use crate::contract::equations::Matrix;
 use crate::contract::factors::{Factors, Outcome, RhsAndSolution, Solver};
 use crate::contract::refine::good;
-use crate::contract::verify::{Report, attention, buffer, refinement_scratch};
+use crate::contract::verify::{Report, attention, refinement_scratch};
 use crate::contract::{Factor, Op};
 use crate::error::Result;
+use crate::memory::buffer;
 use crate::tuning;
 use bandsolve_kernel::sweep::{self, CheckResult, MAX_RHS};
 use bandsolve_kernel::{RealScalar, Scalar};

@@ -15,10 +15,10 @@
 use crate::contract::Op;
 use crate::contract::factors::Factors;
 use crate::contract::sparse::{Entries, SparseSolver, Worker};
-use crate::contract::verify::{Report, buffer};
+use crate::contract::verify::Report;
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
-use crate::memory::{allocate, push as push_to, refill, reserved, zeroed};
+use crate::memory::{allocate, buffer, push as push_to, refill, reserved, zeroed};
 use crate::partition::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, size_below};
 use crate::partition::driver::{Changed, MeasuredColumn, PartitionedSolve};
 use crate::partition::level;

@@ -15,7 +15,7 @@ use crate::contract::{Factor, Op, verify};
 use crate::decision::{Decision, Options};
 use crate::error::{Error, Result, check_len};
 use crate::matrix::{Layout, Shape};
-use crate::memory::{collected, filled, more, places, push};
+use crate::memory::{buffer, collected, filled, more, places, push};
 use crate::method::Method;
 use crate::partition::partitioned::Partitionable;
 use crate::plan::any::AnyFactor;
@@ -117,7 +117,7 @@ pub(super) fn measure_or_solve<T: Scalar, A: Partitionable<T>>(
     if error <= good::<T>() && !factor.proves_singular(op)? {
         return Ok(SystemOutcome::Measured(error));
     }
-    let mut memory = verify::buffer(factor.solve_scratch(1))?;
+    let mut memory = buffer(factor.solve_scratch(1))?;
     factor.solve_into_with(op, d, x, PodStack::new(&mut memory)).map(SystemOutcome::Solved)
 }
 

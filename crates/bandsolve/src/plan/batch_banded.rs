@@ -5,12 +5,12 @@
 use crate::contract::equations::Matrix;
 use crate::contract::measure::measure;
 use crate::contract::refine::good;
-use crate::contract::verify::{self, Solution};
+use crate::contract::verify::Solution;
 use crate::contract::{Factor, Op};
 use crate::decision::{Decision, Options};
 use crate::error::{Error, Result};
 use crate::matrix::{Banded, BandedBatch, Layout, RowRuns, Shape};
-use crate::memory::zeroed;
+use crate::memory::{buffer, zeroed};
 use crate::method::Method;
 use crate::pivoted::band_lu::{BandLu, FactorsByRows};
 use crate::plan::any::AnyFactor;
@@ -82,7 +82,7 @@ impl<'m, T: Scalar> BandedSystems<'m, T> {
         if error <= good::<T>() {
             return Ok(SystemOutcome::Measured(error));
         }
-        let mut memory = verify::buffer(factor.solve_scratch(1))?;
+        let mut memory = buffer(factor.solve_scratch(1))?;
         factor.solve_into_with(op, d, x, PodStack::new(&mut memory)).map(SystemOutcome::Solved)
     }
 

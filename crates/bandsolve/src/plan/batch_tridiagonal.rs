@@ -68,7 +68,7 @@ impl<T: Scalar> TridiagonalSystems<'_, T> {
     /// Real numbers of memory per thread for copies of right-hand sides of a shared matrix, or 0 if they are not copied.
     fn copies(&self) -> usize {
         let (n, interleaved) = (self.a.n(), self.a.layout() == Layout::Interleaved);
-        let pays = if interleaved { self.is_scattered() } else { n <= tuning::SHARED_BUFFER_MAX_N };
+        let pays = !interleaved || self.is_scattered();
         let reals = shared_matrix::memory::<T>(self.options.sweep_simd(), n, interleaved);
         let fits = reals * size_of::<T::Real>() <= tuning::TOGETHER_MAX_BYTES;
         if self.a.is_shared() && pays && fits { reals } else { 0 }
@@ -266,6 +266,7 @@ mod tests {
     use crate::contract::refine::good;
     use crate::contract::verify::{self, Report};
     use crate::decision::Pivoting;
+    use crate::memory::buffer;
     use crate::pivoted::testing::{OPS, Rng, for_all_scalars};
     use bandsolve_kernel::RealScalar;
     use dyn_stack::PodStack;
@@ -273,7 +274,7 @@ mod tests {
     /// Solve with an operation in scratch of the requested size.
     fn solve<T: Scalar>(a: &TridiagonalBatch<'_, T>, threads: usize, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {
         let factor = Plan::new(a.shape()).threads(threads).factor(a).unwrap();
-        let mut memory = verify::buffer(factor.solve_scratch(2)).unwrap();
+        let mut memory = buffer(factor.solve_scratch(2)).unwrap();
         let mut x = vec![T::ZERO; rhs.len()];
         let report = factor.solve_into_with(op, rhs, &mut x, PodStack::new(&mut memory));
         (x, report)

@@ -11,7 +11,7 @@ use crate::contract::{Factor, Op, verify};
 use crate::decision::Decision;
 use crate::error::{Error, Result, check_len};
 use crate::matrix::{ColumnGroup, Csc, CscMut, Index};
-use crate::memory::{collected, more, push, reserved, zeroed};
+use crate::memory::{buffer, collected, more, push, reserved, zeroed};
 use crate::plan::any::AnyFactor;
 use crate::tuning::DENSE_TOGETHER;
 use bandsolve_kernel::arithmetic::Standard;
@@ -43,7 +43,7 @@ impl<T: Scalar> SparseSolver<T> for Dense<'_, T> {
 
     fn worker(&self) -> Result<Box<dyn Worker<T> + '_>> {
         let n = self.factor.shape().n();
-        let scratch = verify::buffer(self.factor.solve_scratch(DENSE_TOGETHER).or(self.factor.solve_scratch(1)))?;
+        let scratch = buffer(self.factor.solve_scratch(DENSE_TOGETHER).or(self.factor.solve_scratch(1)))?;
         let rhs = zeroed(n.saturating_mul(DENSE_TOGETHER))?;
         Ok(Box::new(DenseWorker { solver: self, rhs, scratch, all: 0..n }))
     }
@@ -60,7 +60,7 @@ impl<T: Scalar> Worker<T> for DenseWorker<'_, T> {
         // A smaller number of columns may need more scratch.
         let needed = factor.solve_scratch(group.len());
         if !PodStack::new(&mut self.scratch).can_hold(needed) {
-            self.scratch = verify::buffer(needed)?;
+            self.scratch = buffer(needed)?;
         }
         let solved = factor.solve_into_with(*op, rhs, x, PodStack::new(&mut self.scratch))?;
         report.take(&solved);

@@ -96,7 +96,7 @@ mod generic {
                     let factor = plan(&a).factor(&a).unwrap();
                     for (op, n_rhs) in OPS.iter().flat_map(|op| [(*op, 1), (*op, 3)]) {
                         let (rhs, mut x) = (rng.scalars::<T>(n * n_rhs), vec![T::ZERO; n * n_rhs]);
-                        let mut memory = crate::contract::verify::buffer(factor.solve_scratch(n_rhs)).unwrap();
+                        let mut memory = crate::memory::buffer(factor.solve_scratch(n_rhs)).unwrap();
                         let report = factor.solve_into_with(op, &rhs, &mut x, PodStack::new(&mut memory)).unwrap();
                         check(&dense(n, op, |i, j| entry(&columns, i, j)), &rhs, &x, &report);
                         assert!(!report.fallback && report.refinement_steps == 0, "{n} {width} {report:?}");
