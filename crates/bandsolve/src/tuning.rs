@@ -95,8 +95,9 @@ pub(crate) const CONFIRM_ONE_OF: usize = 64;
 /// passing on its state costs little compared with the tile.
 pub(crate) const SCAN_TILE_ROWS: usize = 1024;
 
-/// Number of rows of a tile of parallel cyclic reduction, and the largest number of levels in tiles, which reads 2^levels − 1 further rows above and below.
+/// Number of rows of a tile of parallel cyclic reduction. The levels of a tile fit into the second-level cache. The notebook has the measurements.
 pub(crate) const PCR_TILE_ROWS: usize = 1024;
+/// Maximum number of levels that are computed in tiles. A tile needs 127 further rows on each side for 7 levels: a quarter of its own.
 pub(crate) const PCR_TILE_LEVELS: u32 = 7;
 
 /// Number of rows per partition for a system of `n` rows and vectors of `lanes`. Small systems have one partition per lane. The result is a

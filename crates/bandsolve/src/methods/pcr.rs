@@ -13,8 +13,8 @@
 //! The multipliers of all levels would need n log n words. They are not stored: `solve` computes the levels again, once for all of its
 //! right-hand sides.
 //!
-//! After L levels, a row depends on the 2^L − 1 rows above and below it. If there are few levels, they are computed tile by tile, each with these
-//! rows around it, so that all of its levels stay in the cache.
+//! After L levels, a row depends on the 2^L − 1 rows on each side of it. With at most [`PCR_TILE_LEVELS`] levels, the method computes all levels of
+//! one tile and of these rows beside it, in the cache, before it starts the next tile.
 //!
 //! The method is safe if cyclic reduction is.
 //!
@@ -68,16 +68,16 @@ impl<'a, T: Scalar> PcrLevel<'a, T> {
 
 /// Levels of consecutive rows of the matrix.
 ///
-/// A level needs rows at a distance. Where the matrix continues above or below, fewer rows are known after each level.
+/// A level needs rows at a distance. Where the matrix continues above or below the window, the first or last 2^L − 1 rows are unknown after L levels.
 struct Window<'a, T> {
     /// The rows of the first level.
     range: Range<usize>,
     /// Whether the matrix continues above, and below.
     continues: [bool; 2],
     level: PcrLevel<'a, T>,
-    /// The level before, except at first.
+    /// The previous level. Arbitrary before the first `double`.
     other: PcrLevel<'a, T>,
-    /// s.
+    /// The distance s between neighbors in this level.
     distance: usize,
     options: Options,
 }
@@ -201,7 +201,7 @@ impl Tiles {
         self.count().div_ceil(self.tasks())
     }
 
-    /// Number of rows that a tile needs above and below.
+    /// Number of further rows that a tile needs on each side.
     fn around(self) -> usize {
         (1 << self.levels) - 1
     }
@@ -214,6 +214,11 @@ impl Tiles {
     /// Number of elements that a task needs for a window and some right-hand sides.
     fn words(self, n_rhs: usize) -> usize {
         self.window_rows().saturating_mul(n_rhs.saturating_mul(2).saturating_add(WINDOW_WORDS))
+    }
+
+    /// Number of elements that all tasks need.
+    fn all_words(self, n_rhs: usize) -> usize {
+        self.tasks().saturating_mul(self.words(n_rhs))
     }
 
     /// The rows of each tile of some tasks, and those of its window.
@@ -229,7 +234,7 @@ impl Tiles {
     /// Count the levels of all tiles, at most [`levels`](Self::levels), as [`Window::count_levels`] does.
     fn count_levels<T: Scalar>(self, rows: &Rows<'_, T>, pool: &MemoryPool) -> Result<(u32, LevelFacts)> {
         let (words, options) = (self.words(0), Options { threads: 1, ..self.options });
-        let mut memory = array(self.tasks() * words, Some(pool))?;
+        let mut memory = array(self.all_words(0), Some(pool))?;
         let (levels, singular, coupled) = (AtomicU32::new(0), AtomicBool::new(false), AtomicBool::new(false));
         spread(self.tasks(), 0..self.tasks(), RowsOf(&mut memory, words), &|some, memory| {
             for [_, window] in self.of_tasks(some) {
@@ -289,18 +294,22 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
         self.singular
     }
 
-    /// Scratch for a copy of the right-hand sides, and for the windows.
+    /// Scratch for a copy of the right-hand sides, and for windows. It is enough for any number of levels, because Aᵀ can have another number than A.
     fn scratch(&self, n_rhs: usize) -> StackReq {
-        StackReq::new::<T>(self.n.saturating_mul(n_rhs)).and(StackReq::new::<T>(self.window_words(n_rhs)))
+        let Self { n, options, .. } = *self;
+        let tiles = Tiles { n, levels: PCR_TILE_LEVELS, options };
+        let words = (WINDOW_WORDS * n).max(tiles.all_words(n_rhs));
+        StackReq::new::<T>(n.saturating_mul(n_rhs)).and(StackReq::new::<T>(words))
     }
 
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
         let (copy, stack) = stack.make_raw::<T>(x.len());
-        let (memory, _) = stack.make_raw::<T>(self.window_words(x.len() / self.n));
         if let Some(tiles) = self.tiles() {
+            let (memory, _) = stack.make_raw::<T>(tiles.all_words(x.len() / self.n));
             copy.copy_from_slice(x);
             return tiles.solve(rows, copy, x, memory);
         }
+        let (memory, _) = stack.make_raw::<T>(WINDOW_WORDS * self.n);
         Window::new(rows, 0..self.n, memory, self.options).solve(self.levels, x, copy);
         if self.levels % 2 == 1 {
             x.copy_from_slice(copy);
@@ -314,20 +323,13 @@ impl ParallelCyclicReduction {
         let Self { n, levels, options, .. } = *self;
         (levels <= PCR_TILE_LEVELS).then_some(Tiles { n, levels, options })
     }
-
-    /// Number of elements for the windows that are reduced at the same time.
-    fn window_words(&self, n_rhs: usize) -> usize {
-        match self.tiles() {
-            Some(tiles) => tiles.tasks().saturating_mul(tiles.words(n_rhs)),
-            None => WINDOW_WORDS * self.n,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::methods::stored::testing::{check_dominant, dominant, matrix, options, solve};
+    use crate::{Factor, Inspect, Method, Norm, Plan};
 
     #[test]
     fn one_level_by_hand() {
@@ -382,6 +384,31 @@ mod tests {
         assert_eq!(levels(&[[0.0, 4.0, 1.0], [1.0, 4.0, 0.0], [0.0, 4.0, 1.0], [1.0, 4.0, 0.0]]), 1);
         // Couplings of 1e-100 are negligible, and those of 1e-10 after a level, which squares them.
         assert_eq!([1e-100, 1e-10].map(|a| levels(&[[a, 1.0, a]; 1000])), [0, 1]);
+    }
+
+    /// Large rows make couplings of the transposed matrix large, so that it needs more levels than the matrix.
+    #[test]
+    fn the_transposed_matrix_needs_more_levels() {
+        let n = 30_000;
+        for factor in [1e20, 1e30] {
+            let mut rows = vec![[-1.0, 2.5, -1.0]; n];
+            rows[n / 2..].iter_mut().flatten().for_each(|v| *v *= factor);
+            let a = matrix(&rows);
+            let levels = |rows: &Rows<'_, f64>| {
+                ParallelCyclicReduction::new(rows, &options(), &MemoryPool::default()).unwrap().levels
+            };
+            assert!(levels(&a.rows()) < levels(&a.rows().transposed(false)));
+            for verify in [false, true] {
+                let plan = Plan::new(a.shape()).method(Method::Pcr).verify(verify);
+                let factor = plan.factor(&a).unwrap();
+                assert!(factor.rcond(Norm::One).unwrap() > 0.0);
+                for n_rhs in [1, 3] {
+                    let mut x = vec![1.0; n_rhs * n];
+                    factor.solve_transpose_in_place(&mut x).unwrap();
+                    assert!(x.iter().all(|x| x.is_finite()));
+                }
+            }
+        }
     }
 
     #[test]

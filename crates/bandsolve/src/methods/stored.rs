@@ -220,6 +220,8 @@ pub(crate) mod testing {
         let factors = E::new(&rows, options, &MemoryPool::default()).unwrap();
         assert!(!factors.is_singular());
         let mut memory = PodBuffer::new(factors.scratch(d.len() / a.n()));
+        // NaN, so that numbers that were not written are noticed.
+        memory.fill(0xff);
         factors.solve(&rows, &mut x, PodStack::new(&mut memory));
         x
     }
