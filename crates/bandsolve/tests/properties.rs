@@ -5,6 +5,7 @@ mod drawn;
 
 use bandsolve::Factorize;
 use bandsolve::prelude::*;
+use bandsolve_gallery::Random;
 use bandsolve_gallery::oracle::{self, MatrixRows};
 use drawn::{ARRAYS, Tally, Truth, check_error, count, counts, drawn, run, truth};
 use proptest::prelude::*;
@@ -157,4 +158,29 @@ fn ordinary_systems_are_solved() {
         count(&tally.answered);
         Ok(())
     });
+}
+
+/// Bands with entries from 1e-300 to 1e300 among ordinary ones. The factors of A can be useless for Aᵀ, also if Aᵀ is well-conditioned by rows.
+#[test]
+fn transposed_bands_with_entries_of_every_size() {
+    let (mut rng, mut solved) = (Random::new(5), 0);
+    for k in 0..2000 {
+        let (n, lower, upper) = (4 + k % 9, k % 4, k / 4 % 4);
+        let mut entry = || {
+            let (v, size) = (rng.uniform(-1.0, 1.0), rng.uniform(-1.0, 1.0));
+            if size.abs() > 0.2 { v } else { v.signum() * 10f64.powf(1500.0 * size) }
+        };
+        let a = Banded::from_vec(n, lower, upper, (0..n * (lower + upper + 1)).map(|_| entry()).collect()).unwrap();
+        let transposed = oracle::transpose_banded(&a, false);
+        let rhs = oracle::product(&transposed, &rng.uniform_vec(n, -1.0, 1.0));
+        if !(oracle::condition_rows(&transposed) < 1e10) || rhs.iter().any(|v| v.abs() > 1e290) {
+            continue;
+        }
+        solved += 1;
+        let mut x = rhs.clone();
+        let factor = Plan::new(a.shape()).method(Method::Pivoted).factor(&a).unwrap();
+        factor.solve_transpose_in_place(&mut x).unwrap_or_else(|error| panic!("system {k}: {error}"));
+        assert!(oracle::backward_error(&transposed, &rhs, &x) <= 67.0 * EPSILON, "system {k}");
+    }
+    assert!(solved > 500, "only {solved} systems are well-conditioned");
 }

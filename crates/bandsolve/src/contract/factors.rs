@@ -61,7 +61,7 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
         None
     }
 
-    /// Factors of op(A) itself, for a transpose where refinement fails and there is no [`Fallback`].
+    /// Factors of op(A) itself, for a transpose where the factors of A are singular or refinement fails, and there is no [`Fallback`].
     fn factor_transposed(&self, _factors: &Factors<T, A>, _op: Op) -> Option<Result<Box<dyn Probe<T>>>> {
         None
     }
@@ -298,10 +298,12 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
             return self.fall_back(op, (rhs, offset), x, report);
         }
         match self.diagnose((eta, steps), rhs, offset) {
-            Err(error @ Error::NotConverged { .. }) => match self.solver.factor_transposed(self, op) {
-                Some(other) => Self::solve_column_by(&*other?, Op::Plain, (rhs, offset), x, report),
-                None => Err(error),
-            },
+            // Scaling the rows of A can lose numbers that matter for Aᵀ.
+            Err(error @ (Error::NotConverged { .. } | Error::Singular { .. })) => {
+                let Some(other) = self.solver.factor_transposed(self, op) else { return Err(error) };
+                let solved = Self::solve_column_by(&*other?, Op::Plain, (rhs, offset), x, report);
+                solved.map_err(|second| if singular { error } else { second })
+            }
             verdict => verdict.map(|()| eta),
         }
     }

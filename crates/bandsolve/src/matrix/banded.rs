@@ -163,18 +163,18 @@ impl<'a, T: Scalar> Banded<'a, T> {
         i.checked_sub(first).and_then(|k| column.get(k)).copied().unwrap_or(T::ZERO)
     }
 
-    /// The transposed matrix, not conjugated.
+    /// The transposed matrix, conjugated if `conj`.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub(crate) fn transposed(&self) -> Result<Banded<'static, T>> {
+    pub(crate) fn transposed(&self, conj: bool) -> Result<Banded<'static, T>> {
         let (n, lower, upper) = (self.n, self.upper, self.lower);
         let mut bands = zeroed(n * (lower + upper + 1))?;
         for j in 0..n {
             // Column j of Aᵀ is row j of A. Its row i is at upper + i − j of the column.
             let (first, row) = self.row(j);
             let to = j * (lower + upper + 1) + upper + first - j;
-            bands[to..].iter_mut().zip(row).for_each(|(to, v)| *to = *v);
+            bands[to..].iter_mut().zip(row).for_each(|(to, v)| *to = if conj { Scalar::conj(*v) } else { *v });
         }
         Banded::from_vec(n, lower, upper, bands)
     }

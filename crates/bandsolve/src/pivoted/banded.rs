@@ -3,6 +3,8 @@
 use crate::contract::determinant::ScaledProduct;
 use crate::contract::equations::Matrix;
 use crate::contract::factors::{Factors, Solver};
+use crate::contract::op::Op;
+use crate::contract::probe::Probe;
 use crate::contract::verify::{Facts, with_refinement};
 use crate::decision::{Decision, Pivoting};
 use crate::error::Result;
@@ -36,7 +38,8 @@ use std::sync::Arc;
 pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) -> Result<Factors<T, Banded<'m, T>>> {
     let mut facts = Facts::pivoted(decision);
     let lu = Arc::new(BandLu::under_plan(decision, &a, &mut facts)?);
-    let factors = Factors::new(a, facts, OfBand(lu.clone())).for_many_rhs(|| BandOnLanes::new(decision, Some(&lu)));
+    let solver = PivotedBand { lu: OfBand(lu.clone()), decision: decision.clone() };
+    let factors = Factors::new(a, facts, solver).for_many_rhs(|| BandOnLanes::new(decision, Some(&lu)));
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 
@@ -98,12 +101,42 @@ impl<T: Scalar, A: Matrix<T>, B: BandFactors<T>> Solver<T, A> for OfBand<B> {
     }
 }
 
+/// Factors of a [`Banded`] matrix by the sequential pivoted method.
+#[derive(Debug)]
+struct PivotedBand<T: Scalar> {
+    lu: OfBand<Arc<BandLu<T>>>,
+    decision: Decision,
+}
+
+impl<'m, T: Scalar> Solver<T, Banded<'m, T>> for PivotedBand<T> {
+    fn scratch(&self, a: &Banded<'m, T>, n_rhs: usize) -> StackReq {
+        self.lu.scratch(a, n_rhs)
+    }
+
+    fn solve(&self, a: &Banded<'m, T>, transposed: bool, x: &mut [T], stack: &mut PodStack) {
+        self.lu.solve(a, transposed, x, stack);
+    }
+
+    fn product(&self, a: &Banded<'m, T>) -> Option<ScaledProduct> {
+        self.lu.product(a)
+    }
+
+    fn factor_transposed(&self, factors: &Factors<T, Banded<'m, T>>, op: Op) -> Option<Result<Box<dyn Probe<T>>>> {
+        if op == Op::Plain {
+            return None;
+        }
+        let transposed = factors.matrix().transposed(op == Op::ConjTranspose);
+        let factored = transposed.and_then(|transposed| factor(&self.decision, Arc::new(transposed)));
+        Some(factored.map(|factors| Box::new(factors) as _))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{OPS, Rng, check, dense, eps, for_all_scalars};
     use super::*;
     use crate::error::Error;
-    use crate::{Factor, Op, Plan, Report};
+    use crate::{Factor, Plan, Report};
     use bandsolve_kernel::RealScalar;
     use dyn_stack::PodBuffer;
 

@@ -117,7 +117,7 @@ impl<T: Scalar> BandOnLanes<T> {
         let anew = |band: &Banded<'_, T>| BandLu::new(&BandSource::whole(band), how)?.0.by_rows(band, pool);
         self.by_rows.get(transposed, || {
             a.as_band(&self.decision, |band| match &self.lu {
-                _ if transposed => anew(&band.transposed()?),
+                _ if transposed => anew(&band.transposed(false)?),
                 Some(lu) => lu.by_rows(band, pool),
                 None => anew(band),
             })

@@ -107,7 +107,7 @@ impl<'m, T: Scalar> BandedSystems<'m, T> {
             if self.definite {
                 self.definite_factor(a.clone()).map(drop).map_err(|error| self.unfolded(error))?;
             }
-            let a = if transposed { a.transposed()? } else { a };
+            let a = if transposed { a.transposed(false)? } else { a };
             BandLu::scaled(&a, self.options.simd)?.0.by_rows(&a, None)
         })
     }
