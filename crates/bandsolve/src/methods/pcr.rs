@@ -69,7 +69,7 @@ impl<'a, T: Scalar> PcrLevel<'a, T> {
 /// Levels of consecutive rows of the matrix.
 ///
 /// A level needs rows at a distance. Where the matrix continues above or below the window, the first or last 2^L − 1 rows are unknown after L levels.
-struct Window<'a, T> {
+struct PcrWindow<'a, T> {
     /// The rows of the first level.
     range: Range<usize>,
     /// Whether the matrix continues above, and below.
@@ -85,7 +85,7 @@ struct Window<'a, T> {
 /// Number of elements of the arrays of a window, for each of its rows.
 const WINDOW_WORDS: usize = 6;
 
-impl<'a, T: Scalar> Window<'a, T> {
+impl<'a, T: Scalar> PcrWindow<'a, T> {
     /// The first level, which is the matrix divided by its diagonal.
     fn new(rows: &Rows<'_, T>, range: Range<usize>, memory: &'a mut [T], options: Options) -> Self {
         let (level, memory) = PcrLevel::split(memory, range.len());
@@ -180,14 +180,14 @@ impl<'a, T: Scalar> Window<'a, T> {
 
 /// The tiles of a matrix of n rows. Each is reduced in the cache, together with the rows around it.
 #[derive(Debug, Clone, Copy)]
-struct Tiles {
+struct PcrTiles {
     n: usize,
     /// Number of levels.
     levels: u32,
     options: Options,
 }
 
-impl Tiles {
+impl PcrTiles {
     fn count(self) -> usize {
         self.n.div_ceil(PCR_TILE_ROWS)
     }
@@ -231,7 +231,7 @@ impl Tiles {
         })
     }
 
-    /// Count the levels of all tiles, at most [`levels`](Self::levels), as [`Window::count_levels`] does.
+    /// Count the levels of all tiles, at most [`levels`](Self::levels), as [`PcrWindow::count_levels`] does.
     fn count_levels<T: Scalar>(self, rows: &Rows<'_, T>, pool: &MemoryPool) -> Result<(u32, LevelFacts)> {
         let (words, options) = (self.words(0), Options { threads: 1, ..self.options });
         let mut memory = array(self.all_words(0), Some(pool))?;
@@ -241,7 +241,7 @@ impl Tiles {
                 if coupled.load(Ordering::Relaxed) {
                     return;
                 }
-                let (count, facts) = Window::new(rows, window, memory.0, options).count_levels(self.levels);
+                let (count, facts) = PcrWindow::new(rows, window, memory.0, options).count_levels(self.levels);
                 levels.fetch_max(count, Ordering::Relaxed);
                 singular.fetch_or(facts.singular, Ordering::Relaxed);
                 coupled.fetch_or(!facts.diagonal, Ordering::Relaxed);
@@ -267,7 +267,7 @@ impl Tiles {
                     here.copy_from_slice(&d[range.clone()]);
                 }
                 let inner = tile.start - range.start..tile.end - range.start;
-                let solved = Window::new(rows, range, memory, options).solve(self.levels, here, spare);
+                let solved = PcrWindow::new(rows, range, memory, options).solve(self.levels, here, spare);
                 for (k, solved) in solved.chunks_exact(len).enumerate() {
                     x.around(k).0[tile.start - first..tile.end - first].copy_from_slice(&solved[inner.clone()]);
                 }
@@ -281,11 +281,11 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
 
     fn new(rows: &Rows<'_, T>, options: &Options, pool: &MemoryPool) -> Result<Self> {
         let (n, options) = (rows.n(), *options);
-        let (mut levels, mut facts) = Tiles { n, levels: PCR_TILE_LEVELS, options }.count_levels(rows, pool)?;
+        let (mut levels, mut facts) = PcrTiles { n, levels: PCR_TILE_LEVELS, options }.count_levels(rows, pool)?;
         if !facts.diagonal {
             let mut memory = array(WINDOW_WORDS * n, Some(pool))?;
             let most = n.next_power_of_two().ilog2();
-            (levels, facts) = Window::new(rows, 0..n, &mut memory, options).count_levels(most);
+            (levels, facts) = PcrWindow::new(rows, 0..n, &mut memory, options).count_levels(most);
         }
         Ok(Self { n, levels, options, singular: facts.singular })
     }
@@ -297,7 +297,7 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
     /// Scratch for a copy of the right-hand sides, and for windows. It is enough for any number of levels, because Aᵀ can have another number than A.
     fn scratch(&self, n_rhs: usize) -> StackReq {
         let Self { n, options, .. } = *self;
-        let tiles = Tiles { n, levels: PCR_TILE_LEVELS, options };
+        let tiles = PcrTiles { n, levels: PCR_TILE_LEVELS, options };
         let words = (WINDOW_WORDS * n).max(tiles.all_words(n_rhs));
         StackReq::new::<T>(n.saturating_mul(n_rhs)).and(StackReq::new::<T>(words))
     }
@@ -310,7 +310,7 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
             return tiles.solve(rows, copy, x, memory);
         }
         let (memory, _) = stack.make_raw::<T>(WINDOW_WORDS * self.n);
-        Window::new(rows, 0..self.n, memory, self.options).solve(self.levels, x, copy);
+        PcrWindow::new(rows, 0..self.n, memory, self.options).solve(self.levels, x, copy);
         if self.levels % 2 == 1 {
             x.copy_from_slice(copy);
         }
@@ -319,9 +319,9 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
 
 impl ParallelCyclicReduction {
     /// The tiles, or `None` if they would need too many rows around them.
-    fn tiles(&self) -> Option<Tiles> {
+    fn tiles(&self) -> Option<PcrTiles> {
         let Self { n, levels, options, .. } = *self;
-        (levels <= PCR_TILE_LEVELS).then_some(Tiles { n, levels, options })
+        (levels <= PCR_TILE_LEVELS).then_some(PcrTiles { n, levels, options })
     }
 }
 
@@ -335,7 +335,7 @@ mod tests {
     fn one_level_by_hand() {
         let (a, options) = (matrix(&[[1.0, 2.0, 1.0]; 4]), options());
         let mut memory = [0.0; 4 * WINDOW_WORDS];
-        let mut window = Window::new(&a.rows(), 0..4, &mut memory, options);
+        let mut window = PcrWindow::new(&a.rows(), 0..4, &mut memory, options);
         assert_eq!((&*window.level.sub, &*window.level.sup), (&[0.0, 0.5, 0.5, 0.5][..], &[0.5, 0.5, 0.5, 0.0][..]));
         assert_eq!(window.double(), LevelFacts { singular: false, diagonal: false });
         // r = 1/(1 − ¼), 1/(1 − ¼ − ¼), …
@@ -358,7 +358,7 @@ mod tests {
             let factors = ParallelCyclicReduction::new(&a.rows(), &options(), &MemoryPool::default()).unwrap();
             assert!(factors.tiles().is_some(), "{n} rows need {} levels", factors.levels);
             let [mut first, mut second] = [(); 2].map(|()| vec![0.0; WINDOW_WORDS * n]);
-            let whole = |memory| Window::new(&a.rows(), 0..n, memory, options());
+            let whole = |memory| PcrWindow::new(&a.rows(), 0..n, memory, options());
             let (levels, facts) = whole(&mut first[..]).count_levels(u32::MAX);
             assert_eq!((levels, facts), (factors.levels, LevelFacts { singular: false, diagonal: true }));
             let (mut expected, mut spare) = (d.clone(), d.clone());
