@@ -19,6 +19,7 @@ use crate::memory::buffer;
 use crate::method::Method;
 use crate::tuning::RHS_TOGETHER;
 use bandsolve_kernel::row_errors::Peak;
+use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::convert::Infallible;
 use core::fmt::Debug;
@@ -61,7 +62,7 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
         None
     }
 
-    /// Factors of op(A) itself, for a transpose where the factors of A are singular or refinement fails, and there is no [`Fallback`].
+    /// Factors of op(A) itself, for a transpose where refinement fails, or A is singular only because its rows are uneven, and there is no [`Fallback`].
     fn factor_transposed(&self, _factors: &Factors<T, A>, _op: Op) -> Option<Result<Box<dyn Probe<T>>>> {
         None
     }
@@ -298,14 +299,31 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
             return self.fall_back(op, (rhs, offset), x, report);
         }
         match self.diagnose((eta, steps), rhs, offset) {
-            // Scaling the rows of A can lose numbers that matter for Aᵀ.
             Err(error @ (Error::NotConverged { .. } | Error::Singular { .. })) => {
+                if singular && !self.has_uneven_row() {
+                    return Err(error);
+                }
                 let Some(other) = self.solver.factor_transposed(self, op) else { return Err(error) };
                 let solved = Self::solve_column_by(&*other?, Op::Plain, (rhs, offset), x, report);
                 solved.map_err(|second| if singular { error } else { second })
             }
             verdict => verdict.map(|()| eta),
         }
+    }
+
+    /// Whether a row has entries of so different size that elimination can lose the small ones, although they matter for Aᵀ.
+    fn has_uneven_row(&self) -> bool {
+        let equations = self.a.equations(Op::Plain, self.facts.simd);
+        (0..self.a.shape().n()).any(|i| {
+            let (mut least, mut largest) = (f64::INFINITY, 0.0_f64);
+            equations.visit_row(i, &mut |_, a: T| {
+                let size: f64 = peak(a).to_f64();
+                if size > 0.0 {
+                    (least, largest) = (least.min(size), largest.max(size));
+                }
+            });
+            least < T::Real::EPSILON.to_f64() * largest
+        })
     }
 
     /// `Ok` if x with this backward error satisfies the contract, otherwise the error to return.
