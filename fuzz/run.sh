@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets: random inputs, guided by the code that they reach, with AddressSanitizer.
 #
-# usage: fuzz/run.sh               every target for a minute: what ./test runs
+# usage: fuzz/run.sh               every target for a minute
 #        fuzz/run.sh SECONDS       every target for this long
 #        fuzz/run.sh missing       print what is not installed, one word per line
 #
@@ -19,6 +19,6 @@ trap 'rm -rf "$inputs"' EXIT
 for target in read_files solve_systems; do
     mkdir -p "$inputs/$target" "corpus/$target"
     cargo +nightly fuzz run --fuzz-dir . "$target" "$inputs/$target" "corpus/$target" -- \
-        -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 2>&1 | tail -n 12
+        -max_total_time="$seconds" -max_len=1024 -len_control=0 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 2>&1 | tail -n 12
     echo "1 passed: fuzz target $target for $seconds s"
 done

@@ -66,7 +66,7 @@ kernel!(EliminateChunkKernel: EliminateChunk<'a> => ChunkFacts);
 /// One entry for each row of a chunk, and for the rows before and after it.
 type ChunkTile<T> = [T; CHUNK_ROWS + 2];
 
-/// Copy the numbers of `count` rows from `first` on, and of the two rows beside them, to a tile of zeros. The array begins with row `skipped`.
+/// Copy the numbers of rows `first − 1` to `first + count` to a tile of zeros, as far as the array has them. The array begins with row `skipped`.
 #[inline(always)]
 fn load<T: Scalar>(of: &[T], skipped: usize, (first, count): (usize, usize), tile: &mut ChunkTile<T>) {
     // Row i is number i − skipped of the array, and has the place i + 1 − first in the tile.

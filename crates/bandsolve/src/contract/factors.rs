@@ -62,8 +62,9 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
         None
     }
 
-    /// Factors of op(A) itself, for a transpose where refinement fails, or A is singular only because its rows are uneven, and there is no [`Fallback`].
-    fn factor_transposed(&self, _factors: &Factors<T, A>, _op: Op) -> Option<Result<Box<dyn Probe<T>>>> {
+    /// Factors of Aᵀ itself, or of Aᴴ if `conj`. They are used if refinement fails, or if A is singular only because its rows are uneven, and there is
+    /// no [`Fallback`].
+    fn factor_transposed(&self, _factors: &Factors<T, A>, _conj: bool) -> Option<Result<Box<dyn Probe<T>>>> {
         None
     }
 
@@ -300,10 +301,11 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         }
         match self.diagnose((eta, steps), rhs, offset) {
             Err(error @ (Error::NotConverged { .. } | Error::Singular { .. })) => {
-                if singular && !self.has_uneven_row() {
+                if op == Op::Plain || singular && !self.has_uneven_row() {
                     return Err(error);
                 }
-                let Some(other) = self.solver.factor_transposed(self, op) else { return Err(error) };
+                let other = self.solver.factor_transposed(self, op == Op::ConjTranspose);
+                let Some(other) = other else { return Err(error) };
                 let solved = Self::solve_column_by(&*other?, Op::Plain, (rhs, offset), x, report);
                 solved.map_err(|second| if singular { error } else { second })
             }

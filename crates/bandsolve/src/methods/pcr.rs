@@ -13,8 +13,8 @@
 //! The multipliers of all levels would need n log n words. They are not stored: `solve` computes the levels again, once for all of its
 //! right-hand sides.
 //!
-//! After L levels, a row depends on the 2^L − 1 rows on each side of it. With at most [`PCR_TILE_LEVELS`] levels, the method computes all levels of
-//! one tile and of these rows beside it, in the cache, before it starts the next tile.
+//! After L levels, a row depends on the 2^L − 1 rows on each side of it. With at most [`PCR_TILE_LEVELS`] levels, the method works tile by tile. It
+//! computes all levels of a tile while they are in the cache. For this it needs 2^L − 1 further rows on each side of the tile.
 //!
 //! The method is safe if cyclic reduction is.
 //!

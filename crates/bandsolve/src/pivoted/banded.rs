@@ -3,7 +3,6 @@
 use crate::contract::determinant::ScaledProduct;
 use crate::contract::equations::Matrix;
 use crate::contract::factors::{Factors, Solver};
-use crate::contract::op::Op;
 use crate::contract::probe::Probe;
 use crate::contract::verify::{Facts, with_refinement};
 use crate::decision::{Decision, Pivoting};
@@ -121,11 +120,8 @@ impl<'m, T: Scalar> Solver<T, Banded<'m, T>> for PivotedBand<T> {
         self.lu.product(a)
     }
 
-    fn factor_transposed(&self, factors: &Factors<T, Banded<'m, T>>, op: Op) -> Option<Result<Box<dyn Probe<T>>>> {
-        if op == Op::Plain {
-            return None;
-        }
-        let transposed = factors.matrix().transposed(op == Op::ConjTranspose);
+    fn factor_transposed(&self, factors: &Factors<T, Banded<'m, T>>, conj: bool) -> Option<Result<Box<dyn Probe<T>>>> {
+        let transposed = factors.matrix().transposed(conj);
         let factored = transposed.and_then(|transposed| factor(&self.decision, Arc::new(transposed)));
         Some(factored.map(|factors| Box::new(factors) as _))
     }
@@ -136,7 +132,7 @@ mod tests {
     use super::super::testing::{OPS, Rng, check, dense, eps, for_all_scalars};
     use super::*;
     use crate::error::Error;
-    use crate::{Factor, Plan, Report};
+    use crate::{Factor, Op, Plan, Report};
     use bandsolve_kernel::RealScalar;
     use dyn_stack::PodBuffer;
 

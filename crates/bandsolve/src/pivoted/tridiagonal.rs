@@ -232,11 +232,12 @@ impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for Lu<T> {
     }
 
     /// Pivots that are good for the rows of A can be bad for the rows of Aᵀ.
-    fn factor_transposed(&self, factors: &Factors<T, Tridiagonal<'m, T>>, op: Op) -> Option<Result<Box<dyn Probe<T>>>> {
-        if op == Op::Plain {
-            return None;
-        }
-        let transposed = factors.matrix().transposed(op == Op::ConjTranspose);
+    fn factor_transposed(
+        &self,
+        factors: &Factors<T, Tridiagonal<'m, T>>,
+        conj: bool,
+    ) -> Option<Result<Box<dyn Probe<T>>>> {
+        let transposed = factors.matrix().transposed(conj);
         let factored = transposed.and_then(|transposed| factor(&self.decision, Arc::new(transposed)));
         Some(factored.map(|factors| Box::new(factors) as _))
     }
